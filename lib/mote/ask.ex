@@ -32,7 +32,7 @@ defmodule Mote.Ask do
   ## Nothing comes late
 
   A caller that gives up, by a deadline, by `Mote.ignore/1`, by dropping the `Mote.Ask` or by dying, has cancelled the
-  question. An answer that comes after that is thrown away by the machine; it never reaches the mailbox.
+  question. The machine discards an answer that comes after that. It never reaches the mailbox.
 
   ## While the machine's thread sleeps
 
@@ -43,10 +43,10 @@ defmodule Mote.Ask do
   watched nor collecting. The request and the answer must be small: some hundred values. The turns must be short: some
   thousand calls and loop steps, some tens of microseconds, and calls that nest no deeper than about two hundred.
 
-  `Mote.ask_all/3` does so for each of its questions. Anything that takes longer is done by the thread, as are questions of
+  `Mote.ask_all/3` does so for each of its questions. The thread does everything that takes longer, and questions of
   `Mote.async/3`. For `receive` only the timing differs. But a call that is answered at once receives nothing. So
-  `Process.info(self(), :messages)` after it may not show yet what actors have sent to the process before: a `receive` finds
-  it, in its order.
+  `Process.info(self(), :messages)` after it may not yet show messages that actors have sent to the process before. A
+  `receive` finds them, in their order.
 
   ## In a process that does not wait
 

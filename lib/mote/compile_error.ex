@@ -1,6 +1,6 @@
 defmodule Mote.CompileError do
   @moduledoc """
-  What is wrong with the behaviours of a module, where, and what to write instead.
+  A mistake in the behaviours of a module: what is wrong, where, and what to write instead.
 
   Up to ten mistakes are reported at once, each with its file, line and column. The fields are those of the
   first one; `description` covers all of them. The column is present if the parser keeps columns, which later
@@ -20,7 +20,7 @@ defmodule Mote.CompileError do
   @impl true
   def message(%{description: description} = error), do: "#{place(error)}: #{description}"
 
-  @doc "Where it is, as `file:line:column`, or `file:line` without a column."
+  @doc "Returns the place, as `file:line:column`, or `file:line` without a column."
   @spec place(t) :: String.t()
   def place(%{file: file, line: line, column: column}) do
     [Path.relative_to_cwd(file), line, column] |> Enum.reject(&is_nil/1) |> Enum.join(":")

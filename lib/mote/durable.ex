@@ -29,7 +29,7 @@ defmodule Mote.Durable do
 
   @defaults [dir: nil, sync: :batch, image_every: 64 * 1024 * 1024, numbered: false, take_over: false]
 
-  @typedoc "What `info/1` returns."
+  @typedoc "The result of `info/1`."
   @type info :: %{
           dir: String.t(),
           number: pos_integer,
@@ -49,7 +49,7 @@ defmodule Mote.Durable do
           take_over: boolean
         }
 
-  @typedoc "What `copied/1` returns."
+  @typedoc "The result of `copied/1`."
   @type copied :: %{
           state: :copying | :following | :away | :taken_over,
           node: node,

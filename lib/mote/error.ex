@@ -1,12 +1,13 @@
 defmodule Mote.Error do
   @moduledoc """
-  What `Mote` could not do, and why.
+  An error of `Mote`: what could not be done, and why.
 
-  `reason` is for programs, `message` for people, `context` holds what it was about, such as `address` and `request` of a
+  `reason` is for programs, and `message` for people. `context` holds details, such as `address` and `request` of a
   question. `Mote.waiting/2` takes the error of a question that timed out. The reasons:
 
-    * `:machine_down` - the machine is not running, or ended meanwhile; or it is stopping, and takes nothing new. `context.accepted` is 1
-      of what it had accepted before it ended: a question may have had its effects;
+    * `:machine_down` - the machine is not running, or ended meanwhile; or it is stopping, and takes nothing new.
+      `context.accepted` is 1 if it had accepted the message or question before it ended: a question may have had its
+      effects;
     * `:unknown_address` - the address belongs to no running machine, or its key was not kept whole;
     * `:noconnection` - there is no connection to the node that the address belongs to, or it has ended meanwhile;
     * `:unknown_sponsor` - the machine has no sponsor of that name;
@@ -40,13 +41,14 @@ defmodule Mote.Error do
     * `:image` - an image was not saved, or a machine does not go on from it; the message says which file, where and why: see
       `Mote.save/3`;
     * `:identity_taken` - a machine with that `:identity` is running on this node already, `context.machine`;
-    * `:journal` - a durable machine does not go on from what is in its folder, or a recording is not run again; the message says which file,
-      where and why: see `Mote.Durable` and `Mote.Replay`;
-    * `:dir_taken` - the folder of a durable or recorded machine is that of another one which runs: `context.system_pid` and `context.pid`; or
-      it is a copy of another one's, or no copy: see `Mote.Durable.copy/2`;
-    * `:copied` - a durable machine has one copy, and this one has it: `context.copy`;
-    * `:not_durable` - a durable or recorded machine does not do this, since its journal could not tell it again: see `Mote.Durable`. A
-      replay takes in nothing but what was recorded: see `Mote.Replay`;
+    * `:journal` - a durable machine cannot go on from its folder, or a recording cannot be run again; the message
+      says which file, where and why: see `Mote.Durable` and `Mote.Replay`;
+    * `:dir_taken` - the folder of a durable or recorded machine belongs to another running machine:
+      `context.system_pid` and `context.pid`; or it is a copy of another machine's folder, or not a copy: see
+      `Mote.Durable.copy/2`;
+    * `:copied` - a durable machine has at most one copy, and this one has it already: `context.copy`;
+    * `:not_durable` - a durable or recorded machine does not do this, since its journal could not repeat it: see
+      `Mote.Durable`. A replay takes in only what was recorded: see `Mote.Replay`;
     * `:start` - the system did not provide what a machine or a sponsor needs, or the application `:mote` is
       not running.
   """

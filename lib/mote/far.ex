@@ -1,6 +1,6 @@
 defmodule Mote.Far do
-  # Actors and customers of other nodes: the operations of this node's processes on them, and of its actors by
-  # way of the postman. All of it goes by the courier of that node, in the order in which it came: see
+  # Actors and customers of other nodes: the operations of this node's processes on them, and of its actors by way of the
+  # postman. All operations go by the courier of that node, in the order in which they came: see
   # guides/internals/nodes.md.
   @moduledoc false
 
@@ -10,16 +10,16 @@ defmodule Mote.Far do
   alias Mote.Far.{Entry, Gate, Home, Luggage, Table}
   alias Mote.Machine.Question
 
-  @typedoc "What ends a question that was put to another node: the courier, and whether it has ended."
+  @typedoc "The value by which a question to another node is ended: the courier, and whether it has ended."
   @type asker :: {pid, :atomics.atomics_ref()}
 
-  @doc "Whether an address is one of another node. A machine with an identity may have come here from there."
+  @doc "Returns whether an address is one of another node. A machine with an identity may have come here from there."
   @spec far?(Address.t()) :: boolean
   def far?(%Address{machine: machine}) do
     is_reference(machine) and node(machine) != node() and Native.machine_owner(machine) == :unknown
   end
 
-  @doc "Whether the machine of an address is one of before this node was restarted: with its name, and another creation."
+  @doc "Returns whether the machine of an address is one of before this node was restarted: with its name, and another creation."
   @spec earlier?(reference) :: boolean
   def earlier?(machine), do: node(machine) == node() and creation(machine) != creation(make_ref())
 
@@ -188,7 +188,7 @@ defmodule Mote.Far do
   @spec create!(node, Home.function_name(), [term], timeout) :: term
   def create!(node, function, args, timeout \\ :infinity), do: run!(node, function, args, timeout, :refuse)
 
-  @doc "The same for Mote itself, however much waits."
+  @doc "Does the same for Mote itself, however much waits."
   @spec create_own!(node, Home.function_name(), [term], timeout) :: term
   def create_own!(node, function, args, timeout \\ :infinity), do: run!(node, function, args, timeout, :any)
 
@@ -229,7 +229,7 @@ defmodule Mote.Far do
     close(tag)
   end
 
-  @doc "Whether a question has ended."
+  @doc "Returns whether a question has ended."
   @spec ended?(asker) :: boolean
   def ended?({_courier, ended}), do: :atomics.get(ended, 1) == 1
 

@@ -71,7 +71,7 @@ defmodule Mote.Future do
   @typedoc "A future. Its fields are private."
   @type t :: %__MODULE__{ref: reference, machine: reference, about: {module, atom, arity}}
 
-  @typedoc "What is computed: a `defpure` function such as `&Fib.fib/1`, or a behaviour."
+  @typedoc "The computation: a `defpure` function such as `&Fib.fib/1`, or a behaviour."
   @type what :: fun | Behaviour.t()
 
   @doc """

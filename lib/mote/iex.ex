@@ -109,7 +109,7 @@ defmodule Mote.IEx do
   @spec behaviours() :: [map]
   def behaviours, do: Mote.behaviours(m())
 
-  @doc "Which actors hold which, from one actor on: see `Mote.graph/2`."
+  @doc "Shows which actors hold which, from one actor on: see `Mote.graph/2`."
   @spec graph(Address.t(), non_neg_integer) :: :ok
   def graph(address, depth \\ 3), do: address |> Mote.graph(depth: depth) |> Graph.to_mermaid() |> IO.puts()
 

@@ -1,6 +1,6 @@
 defmodule Mote.Inspection do
   @moduledoc """
-  Looking inside of a running machine. `Mote.info/1`, `Mote.top/2`, `Mote.behaviours/2`, `Mote.waiting/2` and
+  Inspection of a running machine. `Mote.info/1`, `Mote.top/2`, `Mote.behaviours/2`, `Mote.waiting/2` and
   `Mote.graph/2` lead here.
 
   An actor has 16 bytes, and no counters among them. So nothing is recorded while a machine works; answers are
@@ -47,7 +47,7 @@ defmodule Mote.Inspection do
   @type behaviour :: {module, atom, non_neg_integer} | :sink | :socket | :listener
 
   @doc """
-  Information about one actor: see `Mote.info/1`.
+  Returns information about one actor: see `Mote.info/1`.
   """
   @spec info(Address.t()) :: map
   def info(%Address{} = address) do
@@ -84,7 +84,7 @@ defmodule Mote.Inspection do
   end
 
   @doc """
-  What an actor is as of its last turn: see `Mote.peek/1`.
+  Returns an actor's state as of its last turn: see `Mote.peek/1`.
   """
   @spec peek(Address.t()) :: {:ok, tuple} | {:error, Error.t()}
   def peek(%Address{machine: machine, key: key} = address) do
@@ -114,7 +114,7 @@ defmodule Mote.Inspection do
   end
 
   @doc """
-  The actors with the greatest figures of some kind, the greatest first.
+  Lists the actors with the greatest figures of some kind, the greatest first.
 
   Options:
 
@@ -168,7 +168,7 @@ defmodule Mote.Inspection do
   end
 
   @doc """
-  The behaviours that are alive in a machine, the most frequent first.
+  Lists the behaviours that are alive in a machine, the most frequent first.
 
   Returns a list of maps: `behaviour` (module, name, number of captures; versions of one module together),
   `actors`, how many have it now, `older`, how many of these have another version than the machine would create today, `bytes`, what
@@ -205,7 +205,7 @@ defmodule Mote.Inspection do
   end
 
   @doc """
-  Which actors can be reached from one, and by which of their captures: a `Mote.Graph`.
+  Returns the actors that can be reached from one, and the captures by which they can, as a `Mote.Graph`.
 
   Options:
 
@@ -263,14 +263,14 @@ defmodule Mote.Inspection do
   end
 
   @doc """
-  Who keeps callers waiting: the actors that have customers of questions, the oldest first.
+  Lists the actors that keep callers waiting: they have customers of questions. The oldest question comes first.
 
-  Takes a machine, for all questions that are open; what `Mote.async/3` has returned, for that question; or the `Mote.Error` with
+  Takes a machine, for all open questions; the result of `Mote.async/3`, for that question; or the `Mote.Error` with
   the reason `:timeout` of a question that was given up. Returns a list of maps:
 
     * `address` and `behaviour` of an actor that has a customer;
-    * `held` - where: `:state`, in what the actor has captured; `:message`, in a message that waits for it; `:timer`, in a message
-      that a timer will send to it; `:running`, in the message of a turn of it that runs in a beam sponsor;
+    * `held` - where: `:state`, in the actor's captures; `:message`, in a message that waits for it; `:timer`, in a
+      message that a timer will send to it; `:running`, in the message of its turn that runs in a beam sponsor;
     * `asker` - the process that waits, and `age`, for how many milliseconds; of a question that was given up, since it was asked.
 
   An actor appears once for each customer that it has. If a question has no actor at all, nobody is left who could answer, or an

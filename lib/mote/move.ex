@@ -30,7 +30,7 @@ defmodule Mote.Move do
 
   @type options :: [sponsor: atom, timeout: timeout]
 
-  @typedoc "What has become of an actor that was to go on: a word says why it has not."
+  @typedoc "The outcome for an actor that was to go on: a word says why it has not."
   @type went :: :ok | atom | {:error, Error.t()}
 
   @doc "See `Mote.move/3`."
@@ -47,11 +47,11 @@ defmodule Mote.Move do
     raise ArgumentError, "expected the address of an actor to move, got: #{inspect(other)}"
   end
 
-  @doc "Whether a program has ever moved an actor of this node to another node: so a key of shards may lead to there."
+  @doc "Returns whether a program has ever moved an actor of this node to another node: so a key of shards may lead to there."
   @spec abroad?() :: boolean
   def abroad?, do: :persistent_term.get({__MODULE__, :abroad}, false)
 
-  @doc "The same for shards, whose keys do not lead to the old address afterwards."
+  @doc "Does the same for shards, whose keys do not lead to the old address afterwards."
   @spec hand_over(Address.t(), Machine.t(), options) :: {:ok, Address.t()} | {:error, Error.t()}
   def hand_over(address, machine, opts) do
     Inspection.keyword!(opts, "the options of move/3", [:sponsor, :timeout])
@@ -243,7 +243,7 @@ defmodule Mote.Move do
     end
   end
 
-  @doc "What holds the actors of one move."
+  @doc "Makes the mark by which one move holds its actors."
   @spec new_hold() :: {tuple, non_neg_integer}
   def new_hold, do: {ways(:held), rem(System.unique_integer([:positive]), 0x1_0000_0000)}
 
@@ -330,12 +330,12 @@ defmodule Mote.Move do
   @spec go_on(Address.t(), tuple, Address.t()) :: went
   def go_on(address, hold, to), do: hd(go_on_all([{address, to}], hold))
 
-  @doc "The same for several actors of one machine, each with where it sends."
+  @doc "Does the same for several actors of one machine, each with its new place."
   @spec go_on_all([{Address.t(), Address.t()}], tuple) :: [went]
   def go_on_all(pairs, hold),
     do: become_all(for({address, to} <- pairs, do: {address, {to}}), hold, ways(:onward), @times)
 
-  @doc "The same for another behaviour, as the machine takes it, with those captures."
+  @doc "Does the same for another behaviour, as the machine takes it, with those captures."
   @spec become(Address.t(), tuple, tuple, tuple) :: went
   def become(address, hold, behaviour, captures),
     do: hd(become_all([{address, captures}], hold, behaviour, @times))

@@ -30,7 +30,7 @@ defmodule Mote.Prelude do
           |> Enum.reverse()
           |> Map.new(fn {{module, _, _}, {_, place, _}} -> {place, module} end)
 
-  @doc "What users call a function that is written in `place`; nil where `place` is not a module of the prelude."
+  @doc "Returns the users' name of a function that is written in `place`; nil if `place` is not a module of the prelude."
   @spec called(module | nil, atom) :: {module, atom} | nil
   def called(Mote.Directory.Place, :shard), do: {Mote.Directory, :shard}
 
@@ -41,15 +41,15 @@ defmodule Mote.Prelude do
     end
   end
 
-  @doc "Whether a module is part of it. Elixir's own library takes its place in plain Elixir."
+  @doc "Returns whether a module is part of it. Elixir's own library takes its place in plain Elixir."
   @spec part?(module) :: boolean
   def part?(module), do: module |> Atom.to_string() |> String.starts_with?("Elixir.Mote.Prelude.")
 
-  @doc "Whether a module has functions in plain Elixir. This part has guards that Elixir refuses; all releases have its functions."
+  @doc "Returns whether a module has functions in plain Elixir. This part has guards that Elixir refuses; all releases have its functions."
   @spec plain?(module) :: boolean
   def plain?(module), do: module != Mote.Prelude.Float
 
-  @doc "Where `module.name/arity` is written, and by what name; or nil."
+  @doc "Returns where `module.name/arity` is written, and by what name; or nil."
   @spec entry(module, atom, arity) :: {:pure | :template, module, atom} | nil
   def entry(module, name, arity), do: Map.get(@entries, {module, name, arity})
 
@@ -68,7 +68,7 @@ defmodule Mote.Prelude do
     end
   end
 
-  @doc "What the table has in a module, and the module has not defined so far."
+  @doc "Returns the functions that the table has in a module, and the module has not defined so far."
   @spec missing(module) :: [{atom, arity, module, atom}]
   def missing(place) do
     written =

@@ -26,8 +26,8 @@ defmodule Mote.Raised do
   @type reason :: {:raised, {module, line :: non_neg_integer, operation}, arguments :: tuple}
 
   @typedoc """
-  An operation or a function of Elixir's library; or a failed match, whose only argument is the value. Where a turn ran in Elixir,
-  what a function of the library raised is the exception itself, without arguments.
+  An operation or a function of Elixir's library; or a failed match, whose only argument is the value. If a turn ran
+  in Elixir, the exception itself stands for a function of the library, without arguments.
   """
   @type operation ::
           atom
@@ -35,12 +35,12 @@ defmodule Mote.Raised do
           | {module, name :: atom}
           | Exception.t()
 
-  @doc "Whether a turn was aborted where Elixir would have raised."
+  @doc "Returns whether a turn was aborted where Elixir would have raised."
   defguard is_raised(reason)
            when is_tuple(reason) and tuple_size(reason) == 3 and elem(reason, 0) == :raised and
                   tuple_size(elem(reason, 1)) == 3 and is_tuple(elem(reason, 2))
 
-  @doc "The exception of a reason."
+  @doc "Returns the exception of a reason."
   @spec exception(reason) :: Exception.t()
   def exception({:raised, {_module, _line, exception}, {}}) when is_exception(exception), do: exception
 
@@ -134,7 +134,7 @@ defmodule Mote.Raised do
   def exception({:raised, {_module, _line, operation}, arguments}),
     do: told(operation, Tuple.to_list(arguments))
 
-  @doc "A reason as one line; any other reason of an abort as Elixir shows it."
+  @doc "Formats a reason as one line; any other reason of an abort as Elixir shows it."
   @spec format(reason | term) :: String.t()
   def format(reason) do
     written(reason)

@@ -141,7 +141,7 @@ defmodule Mote.Reference do
   def counters(%__MODULE__{counters: counters, aborts: aborts}),
     do: Map.put(counters, :aborts, aborts)
 
-  @doc "How many events wait in the queue."
+  @doc "Returns how many events wait in the queue."
   @spec pending(t) :: non_neg_integer
   def pending(%__MODULE__{queue: queue}), do: :queue.len(queue)
 

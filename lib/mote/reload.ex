@@ -2,14 +2,15 @@ defmodule Mote.Reload do
   @moduledoc """
   Loads modules that were compiled again into running machines, while a program is developed.
 
-  It runs in `iex -S mix` and in each other program that Mix runs in its `:dev` environment, so where Phoenix's reloader does. Then
-  `recompile/0`, `r/1`, a module typed into IEx, and a page that is loaded again are enough: machines that have the module get
-  its new version as by `Mote.load/2`, within half a second, and a line in the log says so:
+  It runs in `iex -S mix` and in every other program that Mix runs in its `:dev` environment, so also where Phoenix's
+  reloader runs. Then `recompile/0`, `r/1`, a module typed into IEx, and a page that is loaded again are enough:
+  machines that have the module get its new version as by `Mote.load/2`, within half a second, and a line in the log
+  says so:
 
       [info] MyApp.Cart was compiled again: the machine MyApp.Carts runs it
 
-  A release has none. `config :mote, reload: false` turns it off, `config :mote, reload: true` has it run anywhere, in
-  the tests of a project for example.
+  A release has no reloader. `config :mote, reload: false` turns it off. `config :mote, reload: true` makes it run
+  anywhere, for example in the tests of a project.
   """
 
   use GenServer
@@ -34,7 +35,7 @@ defmodule Mote.Reload do
   def start_link(_arg), do: GenServer.start_link(__MODULE__, [], name: __MODULE__)
 
   @doc """
-  Looks at once, and returns when machines have what was compiled.
+  Looks for compiled modules at once, and returns when machines have them.
 
       iex> Mote.Reload.look()
       :ok

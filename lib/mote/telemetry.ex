@@ -175,7 +175,7 @@ defmodule Mote.Telemetry do
     end
 
   @moduledoc """
-  What machines report through `:telemetry`.
+  Events that machines report through `:telemetry`.
 
   Events come from BEAM processes, mostly from the one that answers for the machine, and never from a dispatch thread.
   An event for each message or turn would cost many times what the turn does. So frequent things are reported

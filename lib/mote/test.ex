@@ -161,10 +161,10 @@ defmodule Mote.Test do
   """
   @type step :: non_neg_integer | {:lost | :twice | :aborted | :fires, non_neg_integer}
 
-  @typedoc "What `prove/3` finds wrong without being asked."
+  @typedoc "A flaw that `prove/3` finds without being asked."
   @type flaw :: :aborted | :ignored | :dropped | :answered_again | :unanswered | :stashed
 
-  @typedoc "What a proof has left out."
+  @typedoc "A part that a proof has left out."
   @type left_out :: :states | :depth | :memory | :size | :timeout | :timers | :random | :clock | :ends
 
   @type proof ::

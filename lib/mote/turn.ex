@@ -1,6 +1,6 @@
 defmodule Mote.Turn do
   @moduledoc """
-  What one turn of an actor did: the result of `Mote.Behaviour.turn/3`.
+  The effects of one turn of an actor: the result of `Mote.Behaviour.turn/3`.
 
   `outcome` is `:commit`, `:ignored` (no clause matched) or `{:abort, reason}`. Only a committed turn has effects:
 

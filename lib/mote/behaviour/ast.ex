@@ -90,7 +90,7 @@ defmodule Mote.Behaviour.AST do
   """
   def elements(line, source), do: if(list?(source), do: source, else: op(line, :elements, [source]))
 
-  @doc "Whether an expression is known to be a list."
+  @doc "Returns whether an expression is known to be a list."
   def list?({:lit, _, list}), do: is_list(list)
   def list?({:cons, _, _, _}), do: true
   def list?({:loop, _, _, {:collect, _}}), do: true
@@ -108,7 +108,7 @@ defmodule Mote.Behaviour.AST do
     end
   end
 
-  @doc "The same, for an operation that is certain to have an answer, or whose value nobody looks at."
+  @doc "Does the same for an operation that is certain to have an answer, or whose value nobody looks at."
   def sure(line, primitive, args) do
     with {:op, line, primitive, args} <- op(line, primitive, args), do: {:sure, line, primitive, args}
   end
@@ -127,7 +127,7 @@ defmodule Mote.Behaviour.AST do
   @doc "The value of a literal."
   def value({:lit, _, value}), do: value
 
-  @doc "Whether evaluating it again, or in another order, cannot be noticed."
+  @doc "Returns whether evaluating it again, or in another order, cannot be noticed."
   def simple?({tag, _, _}) when tag in [:lit, :var], do: true
   def simple?(_), do: false
 
@@ -209,10 +209,10 @@ defmodule Mote.Behaviour.AST do
   def clauses({:case, _, _, clauses, _}), do: clauses
   def clauses(_), do: []
 
-  @doc "Whether some expression inside, itself included, satisfies `fun`."
+  @doc "Returns whether some expression inside, itself included, satisfies `fun`."
   def any?(node, fun), do: fun.(node) or Enum.any?(children(node), &any?(&1, fun))
 
-  @doc "Whether a segment of a binary is an integer of more bits than a machine reads or writes at once."
+  @doc "Returns whether a segment of a binary is an integer of more bits than a machine reads or writes at once."
   @spec wide?(map) :: boolean
   def wide?(%{kind: :int, size: {:lit, _, n}, unit: unit}), do: n * unit > 64
   def wide?(_), do: false

@@ -47,13 +47,13 @@ defmodule Mote.Behaviour.Beam do
   @doc false
   def instead, do: @instead
 
-  @doc "Whether a term is an address: of an actor, a customer or a process."
+  @doc "Returns whether a term is an address: of an actor, a customer or a process."
   defguard is_address(term) when is_pid(term) or is_address_struct(term)
 
-  @doc "Whether a term is a map for behaviours: an address is none, and neither is a timer."
+  @doc "Returns whether a term is a map for behaviours: an address is none, and neither is a timer."
   defguard is_map(term) when is_value_map(term)
 
-  @doc "Whether a term is a reference for behaviours: a timer is one."
+  @doc "Returns whether a term is a reference for behaviours: a timer is one."
   defguard is_reference(term) when :erlang.is_reference(term) or is_timer_struct(term)
 
   @doc "The actor whose turn it is."

@@ -1,16 +1,17 @@
 defmodule Mote.Behaviour.Changes do
-  # What becomes of actors that have other captures than the new version of their behaviour: `defchange`, and captures with
-  # defaults, which are filled by themselves. Neither is anything new for a machine:
+  # Converts actors that have other captures than the new version of their behaviour: by `defchange`, or by defaults of
+  # new captures, which are filled automatically. Neither is anything new for a machine:
   #
-  # 1. A change is a behaviour with the captures that the older version had, and of its name with something behind it that nobody can
-  #    write. Whatever message comes, it becomes what is to go on, and `again()`. A machine has actors run a new version from their
-  #    next turn on (succession.rs), so that is the first thing they do in it.
+  # 1. A change is a behaviour with the captures of the older version. Its name is that of the older behaviour, with a
+  #    suffix that nobody can write. Whatever message comes, it becomes the new behaviour, and `again()`. Actors run a new
+  #    version from their next turn on (succession.rs), so that is the first thing they do in it.
   # 2. Elixir does not see it: there is no function that makes such a behaviour.
-  # 3. What has defaults behind its other captures has a change for each number of them that may be given: its first captures are the
-  #    older version's, in their order. One that is written takes its place.
-  # 4. What stashes has one capture more, and only the older version knows whether it does. So there are two of each change, one from
-  #    what did not stash and one from what did. What was stashed stays stashed where defaults are filled and the new version
-  #    stashes as well. Otherwise it is taken up again, before the message.
+  # 3. A behaviour with defaults behind its other captures has a change for each number of captures that may be given: the
+  #    first captures are the older version's, in their order. A written `defchange` takes precedence.
+  # 4. A behaviour that stashes has one capture more, and only the older version knows whether it does. So there are two
+  #    of each change, one from a behaviour that did not stash and one from a behaviour that did. Stashed messages stay
+  #    stashed if defaults are filled and the new version stashes as well. Otherwise they are taken up again, before the
+  #    message.
   @moduledoc false
 
   alias Mote.Behaviour.{Code, Error}

@@ -93,7 +93,7 @@ defmodule Mote.Behaviour.Compiler do
     used(kind, head, body, env)
   end
 
-  @doc "The same for one that is complete only when the module's body gets there."
+  @doc "Does the same for a definition that is complete only when the module's body gets there."
   @spec define(module, kind, Macro.t(), Macro.t() | nil, pos_integer) :: :ok
   def define(module, kind, head, body, number),
     do: used(kind, unquoted(head), body, Written.fetch!(module, number))

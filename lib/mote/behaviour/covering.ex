@@ -1,6 +1,6 @@
 defmodule Mote.Behaviour.Covering do
-  # Whether a pattern matches everything that another one matches: then a clause with the second, after one
-  # with the first, never matches.
+  # Tells whether a pattern matches everything that another pattern matches. Then a clause with the second one, after a
+  # clause with the first one, never matches.
   #
   # It says so only where it is certain. Two segments of a binary, or two keys of a map that are not literals, are certain
   # when they are written alike.
@@ -11,11 +11,11 @@ defmodule Mote.Behaviour.Covering do
   @typedoc "The patterns of a clause, one for each argument."
   @type patterns :: [AST.pattern()]
 
-  @doc "Whether `patterns` match all values that `others` match, with as many of both."
+  @doc "Returns whether `patterns` match all values that `others` match, with as many of both."
   @spec covers?(patterns, patterns) :: boolean
   def covers?(patterns, others), do: free?(patterns) and all_cover?(patterns, others)
 
-  @doc "Whether `patterns` match everything."
+  @doc "Returns whether `patterns` match everything."
   @spec everything?(patterns) :: boolean
   def everything?(patterns), do: free?(patterns) and Enum.all?(patterns, &all?/1)
 

@@ -80,7 +80,7 @@ defmodule Mote.Behaviour.Delegate do
     Error.raise_at(env, env.line, "what a defactor delegates to #{what}, got: #{Macro.to_string(target)}")
   end
 
-  @doc "What a reference to a delegate stands for, with the arguments that it is given."
+  @doc "Resolves a reference to a delegate, with the arguments that it is given."
   @spec apply(t, module | nil, [AST.expr()], AST.line()) :: {{module | nil, atom, arity}, [AST.expr()]}
   def apply({own, name, template}, module, arguments, line) do
     {{own || module, name, length(template)}, Enum.map(template, &filled(&1, arguments, line))}

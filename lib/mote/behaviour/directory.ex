@@ -13,7 +13,7 @@ defmodule Mote.Behaviour.Directory do
 
   alias Mote.Behaviour.{Error, Syntax}
 
-  @doc "Whether a behaviour is what `defdirectory` defines."
+  @doc "Returns whether a behaviour is what `defdirectory` defines."
   @spec shard?(Mote.Behaviour.t()) :: boolean
   def shard?(%Mote.Behaviour{name: name}), do: String.ends_with?(Atom.to_string(name), " directory")
 

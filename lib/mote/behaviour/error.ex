@@ -43,7 +43,7 @@ defmodule Mote.Behaviour.Error do
     end
   end
 
-  @doc "Where the variables and calls of some code are. Of several of one name in one line it is the first."
+  @doc "Returns the places of the variables and calls of some code. Of several of one name in one line, the first counts."
   @spec columns(Macro.t()) :: columns
   def columns(ast) do
     {_, columns} =

@@ -185,7 +185,7 @@ defmodule Mote.Behaviour.Failures do
   defp guard(node, %{mode: :undefined} = s), do: AST.map_children(node, &guard(&1, s))
   defp guard(node, _), do: node
 
-  @doc "Whether the value of an expression is certain not to be `:undefined`."
+  @doc "Returns whether the value of an expression is certain not to be `:undefined`."
   @spec defined?(AST.expr()) :: boolean
   def defined?({:lit, _, value}), do: value != :undefined
   def defined?({:tuple, _, _}), do: true

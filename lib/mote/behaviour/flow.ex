@@ -52,7 +52,7 @@ defmodule Mote.Behaviour.Flow do
       else: spread(Map.get(callers, key, []) ++ rest, callers, MapSet.put(all, key))
   end
 
-  @doc "Whether a code is a function; behaviours never call in tail position."
+  @doc "Returns whether a code is a function; behaviours never call in tail position."
   def function?(%Code{kind: kind}) when kind != :actor, do: true
   def function?(%Code{public: false}), do: true
   def function?(_), do: false

@@ -2,13 +2,14 @@ defmodule Mote.Behaviour.Imports do
   # Functions that are written in plain Elixir, compiled to the machine from the debug information of their modules: those that a
   # module with behaviours names, `use Mote.Behaviour, import: [MyApp.Pricing]`, and a part of Elixir's library.
   #
-  # 1. Only what is called is compiled, and what that calls. It becomes private functions of the unit that calls it, under names that
-  #    nobody can write; so a unit needs no other.
-  # 2. What cannot be compiled is told of where the module with behaviours calls it, with the function, its line and the reason.
+  # 1. Only called functions are compiled, and the functions that they call. They become private functions of the calling
+  #    unit, under names that nobody can write. So a unit needs no other unit.
+  # 2. A function that cannot be compiled is reported where the module with behaviours calls it, with the function, its
+  #    line and the reason.
   # 3. A failure in a function that is named belongs to its own module and line. One of the library is one operation, like those of
   #    `Mote.Prelude`, which come first.
-  # 4. The modules of `Mote.Prelude` import those whose functions they have: what is not written there is had from its definition once,
-  #    for all units.
+  # 4. The modules of `Mote.Prelude` import the modules whose functions they provide: a function that is not written there
+  #    is compiled from its definition once, for all units.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Syntax}
@@ -166,7 +167,7 @@ defmodule Mote.Behaviour.Imports do
     do: if(Module.open?(module), do: Module.get_attribute(module, :mote_imports) || [], else: [])
 
   @doc """
-  Whether a function is meant by its own definition, although `Mote.Prelude` has it: in a definition of the prelude that calls the very
+  Returns whether a function is meant by its own definition, although `Mote.Prelude` has it: in a definition of the prelude that calls the very
   function that it defines, and in a module that has set `:mote_first`, to measure it.
   """
   @spec first?(module, atom, arity, Macro.Env.t()) :: boolean
@@ -188,12 +189,12 @@ defmodule Mote.Behaviour.Imports do
 
   defp own?({_, place, name}, arity, env), do: {env.module, env.function} == {place, {name, arity}}
 
-  @doc "Whether a module is part of Elixir's library, of which a failure is told as one of the function that was called."
+  @doc "Returns whether a module is part of Elixir's library, of which a failure is told as one of the function that was called."
   @spec library?(module) :: boolean
   def library?(module),
     do: module in @library or module in @inspected or module in @released or module in @sources
 
-  @doc "Whether anybody can call its functions."
+  @doc "Returns whether anybody can call its functions."
   @spec offered?(module) :: boolean
   def offered?(module), do: module in @library or module in @sources
 
@@ -363,7 +364,7 @@ defmodule Mote.Behaviour.Imports do
 
   # -- mistakes ------------------------------------------------------------------------------------------------
 
-  @doc "What `fun` makes of the definitions of a function, with its mistakes told of where the function is called."
+  @doc "Applies `fun` to the definitions of a function, and reports its mistakes where the function is called."
   @spec checked(import :: tuple, Macro.Env.t(), fun) :: term
   def checked({function, from}, env, fun) do
     fun.()

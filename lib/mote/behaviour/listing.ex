@@ -83,7 +83,7 @@ defmodule Mote.Behaviour.Listing do
     end
   end
 
-  @doc "How something is written in the list."
+  @doc "Returns the spelling of an entry in the list."
   @spec spelling(entry) :: String.t()
   def spelling({nil, name, arity}),
     do: if(Macro.operator?(name, arity), do: "`#{name}`", else: "`#{name}/#{arity}`")

@@ -248,7 +248,7 @@ defmodule Mote.Behaviour.Loops do
     end)
   end
 
-  @doc "Whether a generator takes every element as it is."
+  @doc "Returns whether a generator takes every element as it is."
   def plain?(%{pattern: {tag, _, _}, guards: []}) when tag == :bind, do: true
   def plain?(%{pattern: {:any, _}, guards: []}), do: true
   def plain?(_), do: false

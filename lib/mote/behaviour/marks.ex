@@ -8,7 +8,7 @@ defmodule Mote.Behaviour.Marks do
 
   @type t :: [{atom, term}]
 
-  @doc "What stands before a definition. One without a body leaves it to the clauses that follow."
+  @doc "Takes the attributes before a definition. A head without a body leaves them to the clauses that follow."
   @spec take(module, boolean) :: t
   def take(module, body?) do
     for name <- @names, value = Module.get_attribute(module, name) do

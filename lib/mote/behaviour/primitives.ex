@@ -80,30 +80,30 @@ defmodule Mote.Behaviour.Primitives do
   @doc "The number of a primitive in the IR."
   def number(name), do: Map.fetch!(@by_name, name).number
 
-  @doc "How many operands a primitive takes."
+  @doc "Returns how many operands a primitive takes."
   def arity(name), do: Map.fetch!(@by_name, name).arity
 
-  @doc "Whether a primitive has an answer for all arguments."
+  @doc "Returns whether a primitive has an answer for all arguments."
   def always?(name), do: says?(name, :has, [:always])
 
-  @doc "Whether the answer depends on nothing but the arguments."
+  @doc "Returns whether the answer depends on nothing but the arguments."
   def pure?(name), do: not says?(name, :effort, [:impure])
 
-  @doc "Whether a primitive walks over its arguments, other than to compare them, or to find a key."
+  @doc "Returns whether a primitive walks over its arguments, other than to compare them, or to find a key."
   @spec walks?(atom) :: boolean
   def walks?(name), do: says?(name, :effort, [:walks])
 
-  @doc "Whether a primitive spends fuel by the size of its arguments, were it only for integers of thousands of bits."
+  @doc "Returns whether a primitive spends fuel by the size of its arguments, were it only for integers of thousands of bits."
   @spec pays?(atom) :: boolean
   def pays?(name), do: says?(name, :effort, [:walks, :compares, :finds, :calculates])
 
-  @doc "Whether the answer is always `true` or `false`."
+  @doc "Returns whether the answer is always `true` or `false`."
   def boolean?(name), do: always?(name) and says?(name, :answer, [:boolean])
 
-  @doc "Whether the answer is always a number, if there is one."
+  @doc "Returns whether the answer is always a number, if there is one."
   def number?(name), do: says?(name, :answer, [:number, :integer, :fixnum, :float])
 
-  @doc "How people write a primitive: a function of Kernel or Bitwise, `{module, name}`, or nil where it has a syntax of its own."
+  @doc "Returns the spelling of a primitive: a function of Kernel or Bitwise, `{module, name}`, or nil where it has a syntax of its own."
   @spec spelling(atom) :: atom | {module, atom}
   def spelling(name) do
     case @by_name do

@@ -4,8 +4,8 @@ defmodule Mote.Behaviour.Source do
   # of a behaviour.
   #
   # 1. Definitions are kept as they were written, each with its environment, and evaluated in that order at the end of the
-  #    module, when the checks of the language have passed: so a mistake is told of in the language's words.
-  # 2. What the module defines is meant by its name, whatever else is imported.
+  #    module, when the checks of the language have passed: so a mistake is reported in the language's words.
+  # 2. A name that the module defines means that definition, whatever else is imported.
   # 3. Elixir's own meaning holds, except where `Mote.Behaviour.Source.Rules` has a rule.
   @moduledoc false
 

@@ -358,7 +358,7 @@ defmodule Mote.Behaviour.Syntax do
       Enum.all?(Macro.Env.lookup_import(env, {name, arity}), fn {_, module} -> module != Kernel end)
   end
 
-  @doc "Whether a call of that name means what it does in Kernel although the module does not import it."
+  @doc "Returns whether a call of that name means what it does in Kernel although the module does not import it."
   @spec keeps?(atom, arity, Macro.Env.t()) :: boolean
   def keeps?(name, arity, env) do
     {name, arity} in @kernel_functions and Hints.construct(name) == nil and

@@ -1,11 +1,12 @@
 defmodule Mote.Behaviour.Undefined do
-  # `errors: :undefined` in plain Elixir: what is a primitive of the language returns `:undefined` where Elixir raises. Those of
-  # Kernel and Bitwise are imported in their place (`Mote.Behaviour.Undefined.Words`); in guards and patterns they are Kernel's own.
+  # `errors: :undefined` in plain Elixir: primitives of the language return `:undefined` where Elixir raises. Those of
+  # Kernel and Bitwise are imported in their place (`Mote.Behaviour.Undefined.Words`); in guards and patterns they are
+  # Kernel's own.
   #
-  # 1. A check does not pass because of it: what is compared with `:undefined` by order is `:undefined`, and fails a guard; a
-  #    condition that is `:undefined` does not hold, nor does what a function returns that the library decides by.
-  # 2. What is no call of a primitive raises as it does anywhere else: other functions, the operands of an operator, `<<…>>`, and
-  #    `%{map | key: value}`.
+  # 1. No check passes because of it. An order comparison with `:undefined` is `:undefined`, and fails a guard. A
+  #    condition that is `:undefined` does not hold, nor does such a result of a function by which the library decides.
+  # 2. Everything that is not a call of a primitive raises as it does anywhere else: other functions, the operands of an
+  #    operator, `<<…>>`, and `%{map | key: value}`.
   @moduledoc false
 
   alias Mote.Behaviour.{Beam, Primitives}
@@ -31,7 +32,7 @@ defmodule Mote.Behaviour.Undefined do
                is_atom(name) and name not in [:on, :"^^^", :"~~~"],
                do: {name, arity}
 
-  @doc "What is imported in place of Kernel's and Bitwise's, by what it does."
+  @doc "Returns the functions that are imported in place of Kernel's and Bitwise's, by their kind."
   def instead, do: [tried: @made ++ @partial, compared: @ordered, condition: @conditions]
 
   @doc "The imports of a module."
@@ -127,7 +128,7 @@ defmodule Mote.Behaviour.Undefined do
     end
   end
 
-  @doc "What decides by a condition."
+  @doc "Returns the words that decide by a condition."
   def condition(nil, word, [a, b]) when word in [:and, :or] do
     {on_true, on_false} = if word == :and, do: {b, false}, else: {true, b}
 

@@ -1,7 +1,8 @@
 defmodule Mote.Behaviour.Warnings do
-  # Code that compiles, but is most likely a mistake, as far as Elixir does not tell of it itself: clauses after one that matches
-  # all that they do, zeros without a sign in patterns, values that go nowhere, and calls of functions that are no `defpure`. All
-  # are reported as plain Elixir reports them; clauses that macros have written are left out.
+  # Code that compiles, but is most likely a mistake, unless Elixir warns about it itself: clauses after a clause that
+  # matches everything that they match, zeros without a sign in patterns, values that go nowhere, and calls of functions
+  # that are not a `defpure`. All are reported as plain Elixir reports them; clauses that macros have written are left
+  # out.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Covering, Error}

@@ -13,7 +13,7 @@ defmodule Mote.Behaviour.Written do
     number
   end
 
-  @doc "What was kept, as often as a loop in the module's body asks for it."
+  @doc "Returns the kept definition, as often as a loop in the module's body asks for it."
   @spec fetch!(module, pos_integer) :: term
   def fetch!(module, number), do: Module.get_attribute(module, attribute(number))
 
@@ -27,7 +27,7 @@ defmodule Mote.Behaviour.Written do
     :ok
   end
 
-  @doc "Whether code has places that are filled only when the module's body gets there: `defpure unquote(name)(), do: …`."
+  @doc "Returns whether code has places that are filled only when the module's body gets there: `defpure unquote(name)(), do: …`."
   @spec unquotes?(Macro.t()) :: boolean
   def unquotes?({:quote, _, _}), do: true
   def unquotes?({{:., _, [_, :unquote]}, _, _}), do: true

@@ -210,7 +210,7 @@ defmodule Mote.Dashboard.Data do
   defp captures(%Behaviour{captures: captures}),
     do: for(one <- Tuple.to_list(captures), do: inspect(one, @inspect))
 
-  @doc "Which actors can be reached from one, so many steps away."
+  @doc "Returns the actors that can be reached from one in a number of steps."
   @spec graph(Address.t(), non_neg_integer, keep) :: map
   def graph(%Address{} = address, depth, keep) do
     %Graph{} = graph = Mote.graph(address, depth: depth, limit: @nodes)

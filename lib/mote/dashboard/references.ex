@@ -22,7 +22,7 @@ defmodule Mote.Dashboard.References do
   @spec put(pid, [term]) :: [String.t()]
   def put(references, terms), do: GenServer.call(references, {:put, terms})
 
-  @doc "What an id stands for."
+  @doc "Returns the thing that an id stands for."
   @spec fetch(pid, term) :: {:ok, term} | :error
   def fetch(references, id), do: GenServer.call(references, {:fetch, id})
 

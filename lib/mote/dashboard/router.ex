@@ -10,7 +10,7 @@ defmodule Mote.Dashboard.Router do
   alias Mote.{Address, Error, Trace}
   alias Mote.Dashboard.{Data, JSON, Lookup, Page, References, Tracing}
 
-  @typedoc "What a dashboard is about."
+  @typedoc "The subject of a dashboard."
   @type context :: %{
           required(:machine) => Mote.Machine.t(),
           required(:references) => pid,

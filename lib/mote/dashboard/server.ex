@@ -1,9 +1,9 @@
 defmodule Mote.Dashboard.Server do
   # The process of a dashboard: it listens, and keeps the processes that serve.
   #
-  # It is a server of our own, for a page that asks for JSON once a second. The `httpd` of OTP would serve that as well, but knows
-  # whom it serves only when a request is there: whoever opens as many connections as it allows, and says nothing, keeps its owner
-  # out. Bandit and Plug would be dependencies of everybody.
+  # The server is Mote's own, for a page that asks for JSON once a second. The `httpd` of OTP would serve that as well,
+  # but can tell clients apart only when a request is there. So a client that opens as many connections as it allows, and
+  # says nothing, keeps the owner out. Bandit and Plug would be dependencies of everybody.
   #
   # 1. It ends with the process that started it, and everything that belongs to it ends with it.
   # 2. Each connection has a process of its own, so a failure in one does not affect the others.

@@ -27,7 +27,7 @@ defmodule Mote.Dashboard.Tracing do
   @spec stop(pid) :: :ok
   def stop(tracing), do: GenServer.call(tracing, :stop, :infinity)
 
-  @doc "How the trace stands, and its turns behind number `last`; all of them if `run` is the number of another trace."
+  @doc "Returns the state of the trace, and its turns behind number `last`; all of them if `run` is the number of another trace."
   @spec turns(pid, integer, integer) :: map
   def turns(tracing, run, last), do: GenServer.call(tracing, {:turns, run, last}, :infinity)
 

@@ -1,5 +1,5 @@
 defmodule Mote.Directory.Place.Code do
-  # Which of a directory's shards has a key: one source for behaviours and for processes. A `defpure` function
+  # Tells which of a directory's shards has a key, by one source for behaviours and for processes. A `defpure` function
   # that a process runs as a turn counts fuel, which takes longer than sending.
   #
   # It only has to spread keys evenly, and it is on the way of every message. So integers and texts are hashed by a few

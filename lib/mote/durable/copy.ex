@@ -1,9 +1,10 @@
 defmodule Mote.Durable.Copy do
   # Copies the images and journals of a durable machine to the folder of another node, as far as the disk has them: see
-  # `Mote.Durable.copy/2`. It reads the files of the machine, and does one step at a time (`Mote.Durable.Standby`), so a slow node costs no
-  # memory: what waits is in the files.
+  # `Mote.Durable.copy/2`. It reads the files of the machine, and does one step at a time (`Mote.Durable.Standby`). So a
+  # slow node costs no memory: everything that waits is in the files.
   #
-  # 1. A step is done when the other node's disk has it. Only then the next one begins, and the machine that waits hears of it.
+  # 1. A step is done when the other node's disk has it. Only then does the next one begin, and the waiting machine is
+  #    told.
   # 2. Journals go over in their order, each up to where the disk of this node has it; images when no journal has more. A journal that was
   #    removed before it went over begins a new copy, with the newest image. Files that are open stay readable.
   # 3. A machine that waits for its copy waits from the moment on when that has caught up, until this process is ended or fails

@@ -1,10 +1,12 @@
 defmodule Mote.Durable.Folder do
-  # The folder of a durable machine: its images and journals, which machine has it, and bringing a machine to the last entry in it.
+  # The folder of a durable machine: its images and journals, its lock, and bringing a machine to the last entry in it.
   #
-  # 1. A journal goes on from the image with its number. The next ones go on from it where the machine ended before it had the next image.
-  # 2. At any moment the newest image that is whole, with the journals from its number on, is what the machine was: older files go only when
-  #    the next image and its journal are on the disk.
-  # 3. Who has the file `lock` that is in the folder has the folder. A machine whose file that is not any more writes nothing there.
+  # 1. A journal goes on from the image with its number. If the machine ended before it had the next image, the next
+  #    journals go on from that journal.
+  # 2. At any moment the newest whole image, with the journals from its number on, is the state of the machine. Older
+  #    files go only when the next image and its journal are on the disk.
+  # 3. The holder of the file `lock` in the folder has the folder. A machine whose file is not the one in the folder
+  #    any more writes nothing there.
   @moduledoc false
 
   require Logger
@@ -64,7 +66,7 @@ defmodule Mote.Durable.Folder do
     end
   end
 
-  @doc "Whether a folder that was opened is still that machine's."
+  @doc "Returns whether a folder that was opened is still that machine's."
   @spec held(opened) :: :ok | {:error, Error.t()}
   def held(%{options: %{dir: dir}, lock: {_lock, inode}}) do
     case File.stat(lock_file(dir)) do
@@ -414,7 +416,7 @@ defmodule Mote.Durable.Folder do
   def file(dir, number, extension),
     do: Path.join(dir, String.pad_leading("#{number}", 8, "0") <> extension)
 
-  @doc "What is wrong with a file of the folder."
+  @doc "Describes the problem of a file of the folder."
   @spec error(String.t(), iodata) :: Error.t()
   def error(path, text), do: Error.new(:journal, "#{path}: #{text}", path: path)
 end

@@ -1,8 +1,10 @@
 defmodule Mote.Durable.Keeper do
   # Replaces the image and the journal of a durable machine by new ones, when the journal has become long, or somebody wants that.
   #
-  # 1. One at a time. Where that fails, the journals before stay, and the machine goes on: the next try has the next number.
-  # 2. What a process keeps under its own name (a directory's) is among the names of each image, whichever names others choose.
+  # 1. One replacement runs at a time. If it fails, the earlier journals stay, and the machine goes on: the next try has
+  #    the next number.
+  # 2. A value that a process keeps under its own name (a directory's) is among the names of each image, whichever
+  #    names others choose.
   # 3. A machine waits for its copy no longer than there is a process that copies.
   @moduledoc false
 

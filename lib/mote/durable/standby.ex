@@ -1,12 +1,13 @@
 defmodule Mote.Durable.Standby do
-  # The other end of a copy (`Mote.Durable.copy/2`): it has the folder that the copy goes to, and writes there what comes, as the process of
-  # the machine says (`Mote.Durable.Copy`).
+  # The other end of a copy (`Mote.Durable.copy/2`). It has the folder that the copy goes to, and writes there as the
+  # process of the machine says (`Mote.Durable.Copy`).
   #
   # 1. A folder is a copy's while it has the file `standby`: no machine starts on it but one that takes it over. That one removes the file
   #    when nothing can fail any more before it goes on: after a start that was refused, the folder is still a copy's.
-  # 2. What is answered for is on the disk. What was cut off by an end is the beginning of what is in the machine's folder.
-  # 3. The folder is what a machine can go on from from its first image on, but while an image with its journal comes that does not follow
-  #    from those before. So journals behind a gap count for nothing.
+  # 2. Every acknowledged byte is on the disk. A file that was cut off by an end is the beginning of the file in the
+  #    machine's folder.
+  # 3. A machine can go on from the folder from its first image on, except while an image with its journal arrives that
+  #    does not follow from the earlier ones. So journals behind a gap count for nothing.
   @moduledoc false
 
   use GenServer
@@ -16,7 +17,7 @@ defmodule Mote.Durable.Standby do
 
   @marker "standby"
 
-  @typedoc "What a folder has: its image, and of the last journal the number, its bytes, and their hash; `nil` of a new one."
+  @typedoc "The contents of a folder: its image, and of the last journal the number, its bytes, and their hash; `nil` of a new one."
   @type has :: nil | {pos_integer, {pos_integer, non_neg_integer, binary}}
 
   @typedoc """
@@ -30,7 +31,7 @@ defmodule Mote.Durable.Standby do
 
   # -- for machines that start ---------------------------------------------------------------------------------
 
-  @doc "Whether a machine may start on a folder: not on a copy, unless it takes that over."
+  @doc "Returns whether a machine may start on a folder: not on a copy, unless it takes that over."
   @spec allows(String.t(), boolean) :: :ok | {:error, Error.t()}
   def allows(_dir, true), do: :ok
 

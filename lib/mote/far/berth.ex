@@ -1,9 +1,9 @@
 defmodule Mote.Far.Berth do
-  # Which porter may work for a node, and what was taken in from there last.
+  # Decides which porter may work for a node, and keeps what was taken in from there last.
   #
-  # 1. One porter at a time works for a node. A connection that ends may leave its porter waiting for a sponsor that is full, with parcels
-  #    behind it. The porter of the next connection waits until that one has taken in all of them, and welcomes its courier only then: so
-  #    nothing overtakes what was sent before, and nothing that has come is thrown away.
+  # 1. One porter at a time works for a node. A connection that ends may leave its porter waiting for a full sponsor, with
+  #    parcels behind it. The porter of the next connection waits until that one has taken in all of them, and welcomes
+  #    its courier only then. So no message overtakes an earlier one, and no message that has come is thrown away.
   # 2. So at most one porter of a node has parcels that it cannot take in. A courier that was not welcomed has sent none, and when it
   #    ends, so does the porter that waits for it.
   # 3. A parcel counts as taken in when all of it is, by the number and the courier that it had. The next courier of that node is told,

@@ -5,7 +5,7 @@ defmodule Mote.Far.Call do
 
   alias Mote.Error
 
-  @doc "What the function returns there; raises what it raises there, or `Mote.Error` if there is no connection, or no answer in time."
+  @doc "Returns the function's result there; raises what it raises there, or `Mote.Error` if there is no connection, or no answer in time."
   @spec run!(node, module, atom, [term], timeout) :: term
   def run!(node, module, function, args, timeout) do
     :erpc.call(node, module, function, args, timeout)

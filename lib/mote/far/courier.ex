@@ -6,14 +6,14 @@ defmodule Mote.Far.Courier do
   # Senders never wait for a connection. A courier may: meanwhile its messages stay in its mailbox, and count
   # as waiting.
   #
-  # 1. It is in the table from its start to its end, both of which it sees to itself: so nobody finds one that has ended, unless it was
-  #    killed.
+  # 1. It enters the table when it starts and leaves it when it ends, by itself. So nobody finds a courier that has ended,
+  #    unless it was killed.
   # 2. A node that refuses this one is refused: the courier stays, and loses what it gets, which the table counts. Otherwise each message
   #    would start another courier, and be answered by another refusal.
   # 3. While anything can leave, a message to itself that makes it leave is on its way, after everything that
   #    has come by then. A timeout of zero would not do: any message that comes first takes its place.
-  # 4. It watches whoever it waits for: the gate of that node until it hears which porter that has started, and the porter from then on,
-  #    which may end before it welcomes anybody.
+  # 4. It monitors the process that it waits for: the gate of that node until it learns which porter that has started, and
+  #    the porter from then on, which may end before it welcomes anybody.
   @moduledoc false
 
   use GenServer, restart: :temporary

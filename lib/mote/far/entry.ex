@@ -48,11 +48,11 @@ defmodule Mote.Far.Entry do
   @spec parcel() :: pos_integer
   def parcel, do: @parcel
 
-  @doc "How many messages are in entries: of users, to actors, customers and processes that have asked."
+  @doc "Returns how many messages are in entries: of users, to actors, customers and processes that have asked."
   @spec messages([t]) :: non_neg_integer
   def messages(entries), do: entries |> Enum.map(&count/1) |> Enum.sum()
 
-  @doc "How many are in one. What Mote itself asks, calls and reports is none."
+  @doc "Returns how many are in one entry. Requests, calls and reports of Mote itself do not count."
   @spec count(t) :: non_neg_integer
   def count({:many, _machine, _key, _sponsor, messages}), do: length(messages)
   def count(entry) when elem(entry, 0) in [:send, :ask, :answer, :reply], do: 1

@@ -1,7 +1,6 @@
 defmodule Mote.Far.Gate do
-  # Where nodes meet: the process of this name starts a courier for each node that something is sent to, and a
-  # porter for each courier of another node that says hello. It does no more, so no process waits for it for
-  # long.
+  # The meeting point of nodes: the process of this name starts a courier for each node that gets messages, and a porter
+  # for each courier of another node that says hello. It does nothing else, so no process waits for it for long.
   @moduledoc false
 
   use GenServer

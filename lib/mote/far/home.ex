@@ -1,12 +1,12 @@
 defmodule Mote.Far.Home do
-  # What a porter does for a process of another node: functions of Mote that are called there for a machine or an actor of this
-  # one. They come in the order of all that was sent.
+  # Calls that a porter makes for a process of another node: functions of Mote that are called there for a machine or an
+  # actor of this node. They come in order with all messages from there.
   @moduledoc false
 
   alias Mote.{Behaviour, Error}
   alias Mote.Machine.Loader
 
-  @typedoc "What it has come to, or why not."
+  @typedoc "The result of the call, or the reason why there is none."
   @type created :: {:ok, term} | {:error, Exception.t()} | {:exit, term}
 
   # What may be called for another node, and where it is.
@@ -33,7 +33,7 @@ defmodule Mote.Far.Home do
   @typedoc "The name of a function that is called for another node."
   @type function_name :: atom
 
-  @doc "Whether a function may be called for another node."
+  @doc "Returns whether a function may be called for another node."
   defguard is_function_name(function) when function in @names
 
   @doc """
@@ -46,7 +46,7 @@ defmodule Mote.Far.Home do
     monitor
   end
 
-  @doc "What it has come to, by the reason with which that process has ended."
+  @doc "Returns the result, by the reason with which that process has ended."
   @spec created(term) :: created
   def created({:created, created}), do: created
   def created(reason), do: {:exit, reason}

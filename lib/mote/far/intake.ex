@@ -9,7 +9,7 @@ defmodule Mote.Far.Intake do
 
   @type t :: %__MODULE__{}
 
-  @doc "Whether the parcel of that number is to be taken in."
+  @doc "Returns whether the parcel of that number is to be taken in."
   @spec take(t, pos_integer) :: {:ok, t} | :repeated | :gap
   def take(%{next: next} = intake, number) do
     cond do

@@ -32,7 +32,7 @@ defmodule Mote.Far.Lease do
     end
   end
 
-  @doc "The same address, by a key that holds the actor."
+  @doc "Returns the same address, by a key that holds the actor."
   @spec own(Address.t()) :: {:ok, Address.t()} | {:error, Error.t()}
   def own(%Address{machine: machine, key: key} = address) do
     case Native.own_key(machine, key) do
@@ -67,7 +67,7 @@ defmodule Mote.Far.Lease do
     :ok
   end
 
-  @doc "Whether there are leases."
+  @doc "Returns whether there are leases."
   @spec any?() :: boolean
   def any?, do: :ets.info(__MODULE__, :size) > 0
 

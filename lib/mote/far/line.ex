@@ -38,11 +38,11 @@ defmodule Mote.Far.Line do
     %{line | waiting: :queue.in({entry, bytes, references, target}, line.waiting), bytes: line.bytes + bytes}
   end
 
-  @doc "Whether a whole parcel waits."
+  @doc "Returns whether a whole parcel waits."
   @spec parcel?(t) :: boolean
   def parcel?(line), do: line.bytes >= @parcel
 
-  @doc "Whether something can leave."
+  @doc "Returns whether something can leave."
   @spec ready?(t) :: boolean
   def ready?(line), do: line.on_way_bytes < @window and not :queue.is_empty(line.waiting)
 
@@ -50,7 +50,7 @@ defmodule Mote.Far.Line do
   @spec waiting(t) :: [{term, non_neg_integer}]
   def waiting(line), do: for({entry, bytes, _, _} <- :queue.to_list(line.waiting), do: {entry, bytes})
 
-  @doc "Whether it is not known of everything that it was taken in."
+  @doc "Returns whether it is not known of everything that it was taken in."
   @spec on_way?(t) :: boolean
   def on_way?(line), do: not :queue.is_empty(line.on_way)
 

@@ -1,5 +1,5 @@
 defmodule Mote.Far.Listed do
-  # What another node has from here, by the number of its announcement.
+  # The references that another node has from here, by the numbers of their announcements.
   #
   # 1. Neither place is on the heap of a process: each of its collections would copy a million references, and one that is let go
   #    would hold its actor until the next one.
@@ -57,7 +57,7 @@ defmodule Mote.Far.Listed do
     %{listed | count: Long.dirty(Native.listed_drop(listed.actors, numbers))}
   end
 
-  @doc "How many there are."
+  @doc "Returns how many there are."
   @spec count(t) :: non_neg_integer
   def count(listed), do: listed.count + :ets.info(listed.others, :size)
 

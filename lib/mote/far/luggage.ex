@@ -2,8 +2,8 @@ defmodule Mote.Far.Luggage do
   # The addresses and customers in messages between nodes. A key that the BEAM takes to another node holds
   # nothing there. So the sender lists them, and the receiver puts keys of its own node in their place.
   #
-  # 1. A term that only looks like an address or a customer is a map as any other: it arrives as it was, and what is in it is looked
-  #    through. Only what a machine can have made is announced: a reference with a key of 72 bytes.
+  # 1. A term that only looks like an address or a customer is a map like any other: it arrives as it was, and its
+  #    contents are searched. Only values that a machine can have made are announced: a reference with a key of 72 bytes.
   @moduledoc false
 
   alias Mote.{Address, Customer, Native}
@@ -31,7 +31,7 @@ defmodule Mote.Far.Luggage do
   defguardp is_customer(map)
             when is_map_key(map, :ref) and map_size(map) == 2 and is_customer_ref(:erlang.map_get(:ref, map))
 
-  @doc "Those in a term."
+  @doc "Returns the addresses and customers in a term."
   @spec references(term) :: [reference_in]
   def references(term), do: Enum.flat_map(Long.dirty(Native.references_in(term)), &genuine/1)
 
@@ -40,7 +40,7 @@ defmodule Mote.Far.Luggage do
   defp genuine(%Customer{} = customer) when is_customer(customer), do: [customer]
   defp genuine(other), do: other |> Map.delete(:__struct__) |> references()
 
-  @doc "What tells them apart."
+  @doc "Returns the identity of a reference."
   @spec key(reference_in) :: term
   def key(%Address{machine: machine, key: key}), do: {machine, key}
   def key(%Customer{ref: {ref, _key}}), do: ref

@@ -1,9 +1,9 @@
 defmodule Mote.Far.Packing do
-  # How entries are written in a parcel: each address that they are for once, and its number with each of them. What comes
-  # consecutively for one actor is one entry. So a parcel of small messages is a tenth as large, and its reader makes a machine's
-  # reference and a key of each address once.
+  # Writes entries into a parcel: each target address once, and its number with each entry. Consecutive messages for one
+  # actor are one entry. So a parcel of small messages is a tenth as large, and its reader makes a machine's reference and
+  # a key of each address once.
   #
-  # 1. What is unpacked is what was packed, in its order; consecutive messages for one actor and sponsor together.
+  # 1. Unpacking returns the packed messages, in their order; consecutive messages for one actor and sponsor together.
   @moduledoc false
 
   alias Mote.Far.Entry

@@ -1,6 +1,6 @@
 defmodule Mote.Far.Porter do
-  # Takes in what one courier of another node sends, and does here what the sender would have done, in the
-  # order in which it was sent. Ends with the courier, when it has taken in what that has sent.
+  # Takes in the parcels of one courier of another node, and does here what the sender would have done, in the order of
+  # sending. It ends with the courier, when it has taken in everything that the courier has sent.
   #
   # A full sponsor makes it wait: then messages from that node wait on the other side, and are refused there
   # when they are too many. Meanwhile it does not see its courier end, nor need it: see `Mote.Far.Berth`.

@@ -1,8 +1,8 @@
 defmodule Mote.Far.Table do
-  # By node: its courier, if it has one, its counters, and how many bytes may wait for it.
+  # A row for each node: its courier, if it has one, its counters, and how many bytes may wait for it.
   #
-  # 1. What waits is counted anew for each courier. A process may count its message, and find that the courier has just ended: nobody
-  #    would take that off again.
+  # 1. Waiting messages are counted anew for each courier. A process may count its message, and find that the courier has
+  #    just ended: nobody would subtract that again.
   # 2. A node has a row from its first connection on, also where it refuses this one. Before, only its courier has one, which goes with
   #    the courier: whoever tries nodes that do not exist leaves nothing behind.
   # 3. Nothing is lost uncounted. A message is counted as given before it goes to the courier, and as sent when its parcel leaves. So
@@ -126,7 +126,7 @@ defmodule Mote.Far.Table do
   def couriers,
     do: for({_, courier, _, _, _, _, _} when courier != nil <- :ets.tab2list(__MODULE__), do: courier)
 
-  @doc "What is counted of every other node that there is or was a connection to. A courier to this one exists in tests only."
+  @doc "Returns the counters of every other node that there is or was a connection to. A courier to this node exists in tests only."
   @spec all() :: %{node => %{atom => integer}}
   def all do
     connected = Node.list(:connected)
@@ -171,7 +171,7 @@ defmodule Mote.Far.Table do
     :counters.sub(waiting, 2, messages)
   end
 
-  @doc "What entries of that many bytes together count while they wait."
+  @doc "Returns the size at which entries of that many bytes together count while they wait."
   @spec taken(integer, integer) :: integer
   def taken(entries, bytes), do: bytes + entries * @entry
 

@@ -1,6 +1,6 @@
 defmodule Mote.Future.Environment do
   @moduledoc """
-  Where the futures of a block run: see `Mote.Future.with_environment/3`.
+  The environment in which the futures of a block run: see `Mote.Future.with_environment/3`.
   """
 
   alias Mote.{Machine, Native}

@@ -1,6 +1,7 @@
 defmodule Mote.Image.Migration do
-  # What actors become whose behaviour has other code than in the image: `:migrate` of `Mote.start_link/1` says so, actor by actor,
-  # before any turn runs. The thread that restores asks for a batch of them at a time, and changes nothing before it has an answer.
+  # Migrates actors whose behaviour has other code than in the image: `:migrate` of `Mote.start_link/1` says what they
+  # become, actor by actor, before any turn runs. The thread that restores asks for a batch of them at a time, and changes
+  # nothing before it has an answer.
   #
   # 1. Whatever the function does, this ends with an error that names the behaviour, or with all actors answered for.
   @moduledoc false

@@ -1,8 +1,8 @@
 defmodule Mote.Library.Plumbing do
-  # Where messages go: on, away, to many, under a label. None of these waits for anything or knows of requests, apart from
-  # those that answer at once.
+  # Behaviours that forward messages: on, away, to many, under a label. None of them waits for anything or knows of
+  # requests, apart from those that answer at once.
   @moduledoc """
-  Where messages go: the simplest behaviours of `Mote.Library`.
+  The simplest behaviours of `Mote.Library`, which forward messages.
 
   A **target** gets any message; a **service** is a target that answers `{customer, request}`.
   """

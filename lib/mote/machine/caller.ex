@@ -1,6 +1,6 @@
 defmodule Mote.Machine.Caller do
-  # What a turn that may call any Elixir takes over from the process that waits for it, as a `Task` does from the one that has
-  # started it: `$callers`, by which Ecto's sandbox and Mox find out whose test this is, and Logger's metadata.
+  # The context that a turn which may call any Elixir takes over from the process that waits for it, as a `Task` does from
+  # its parent: `$callers`, by which Ecto's sandbox and Mox find the test, and Logger's metadata.
   #
   # Nothing is kept when a question is asked: the turn looks into the process itself. So nobody pays for it but turns that are asked.
   @moduledoc false

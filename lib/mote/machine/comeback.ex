@@ -1,9 +1,10 @@
 defmodule Mote.Machine.Comeback do
   # Waiting until a machine that is down goes on: `on_down: :wait` of `Mote.send/3` and `Mote.ask/3`.
   #
-  # 1. What a machine has accepted does not go to the next one: whether that has it from the journal, the caller cannot know.
-  # 2. Whoever waits is in the table before it tries once more, and a machine takes what is new before it looks into the table. So nobody
-  #    waits for a machine that is there.
+  # 1. A message that a machine has accepted does not go to the next one: the caller cannot know whether that has it from
+  #    the journal.
+  # 2. A waiting caller is in the table before it tries once more, and a machine accepts messages before it looks into the
+  #    table. So nobody waits for a machine that is there.
   # 3. Nothing of this comes later into the mailbox: messages go to an alias.
   @moduledoc false
 

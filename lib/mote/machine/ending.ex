@@ -1,9 +1,9 @@
 defmodule Mote.Machine.Ending do
-  # The end of a machine that is stopped in good order: it takes nothing new, and finishes what it has.
+  # The orderly end of a machine: it takes nothing new, and finishes its work.
   #
   # 1. It takes no longer than its time, whatever it waits for: a turn, a reader of an outbox, or a node.
-  # 2. What is waited for first can add to what is waited for later, and not the other way round: turns fill outboxes and send to
-  #    other nodes, while the readers of both enter nothing any more.
+  # 2. The waits are ordered so that earlier ones can add to later ones, and not the other way round: turns fill outboxes
+  #    and send to other nodes, while the readers of both enter nothing any more.
   # 3. What was accepted is done or counted. So the figures of a machine that has ended come from `Native.machine_join/1`, which
   #    looks when the threads have ended: what entered in the last moment is among them.
   @moduledoc false
@@ -28,7 +28,7 @@ defmodule Mote.Machine.Ending do
 
   @type figures :: %{(:events | :turns | :letters | :far_bytes | :timers | :questions) => non_neg_integer}
 
-  @doc "What `:shutdown` of a machine may say: the milliseconds that it takes for what it has; raises `ArgumentError`."
+  @doc "Parses `:shutdown` of a machine: the milliseconds that it takes to finish its work; raises `ArgumentError`."
   @spec drain!(term) :: non_neg_integer
   def drain!([]), do: 0
   def drain!(drain: ms) when is_integer(ms) and ms in 0..0xFFFFFFFF, do: ms
@@ -60,7 +60,7 @@ defmodule Mote.Machine.Ending do
   @spec time_for_image(non_neg_integer) :: pos_integer
   def time_for_image(drain), do: drain |> max(1_000) |> min(@margin - 1_000)
 
-  @doc "Whether a machine that ends for that reason has been stopped in good order."
+  @doc "Returns whether a machine that ends for that reason has been stopped in good order."
   @spec orderly?(term) :: boolean
   def orderly?(reason), do: reason in [:normal, :shutdown] or match?({:shutdown, _}, reason)
 
@@ -135,7 +135,7 @@ defmodule Mote.Machine.Ending do
     }
   end
 
-  @doc "What of it was accepted and is lost, for people; nothing where nothing is."
+  @doc "Describes, for people, the accepted work that is lost; nothing if none is."
   @spec lost(figures) :: String.t() | nil
   def lost(figures) do
     lost = for {kind, name} <- @lost, figures[kind] > 0, do: "#{name} (#{figures[kind]})"

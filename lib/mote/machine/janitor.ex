@@ -1,8 +1,9 @@
 defmodule Mote.Machine.Janitor do
   # Cleans up after machines whose process was killed and could not do so itself: waits for their threads to end, frees
-  # what they held, and reports their end. The threads themselves stop by the native monitor of the process, also without a janitor.
+  # their memory, and reports their end. The threads themselves stop by the native monitor of the process, also without a
+  # janitor.
   #
-  # 1. Who waits for the threads of a machine is monitored, and started again where it was killed.
+  # 1. The process that waits for the threads of a machine is monitored, and started again if it was killed.
   @moduledoc false
 
   use GenServer

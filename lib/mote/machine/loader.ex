@@ -42,7 +42,7 @@ defmodule Mote.Machine.Loader do
     end
   end
 
-  @doc "What a module says of its behaviours, by these keys; `:error` when it has none, or goes in this moment."
+  @doc "Returns what a module says of its behaviours, by these keys; `:error` if it has none, or is being unloaded."
   @spec about(module, [atom]) :: {:ok, [term]} | :error
   def about(module, keys) do
     if behaviours?(module), do: {:ok, Enum.map(keys, &module.__mote__/1)}, else: :error

@@ -12,7 +12,7 @@ defmodule Mote.Machine.Long do
   # Shorter ones keep nothing.
   @kept 64
 
-  @typedoc "What long binaries keep, and functions with the binaries that they have captured."
+  @typedoc "The sizes that long binaries keep alive, and those that functions keep by their captured binaries."
   @type kept :: [{binary | fun, non_neg_integer}]
 
   @doc """
@@ -64,7 +64,7 @@ defmodule Mote.Machine.Long do
     with :big <- normal.(kept), do: dirty.(kept)
   end
 
-  @doc "What all long binaries and all functions in `term` keep."
+  @doc "Returns the sizes that all long binaries and all functions in `term` keep alive."
   @spec kept(term, kept) :: kept
   def kept(term, found \\ [])
 

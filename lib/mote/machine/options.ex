@@ -47,7 +47,7 @@ defmodule Mote.Machine.Options do
           durable: nil | Mote.Durable.t()
         }
 
-  @doc "What a machine is started with; raises `ArgumentError`."
+  @doc "Parses the options that a machine is started with; raises `ArgumentError`."
   @spec validate!(keyword) :: t
   def validate!(opts) do
     unless Keyword.keyword?(opts), do: expected!("a keyword list of options", opts)

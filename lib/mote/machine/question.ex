@@ -10,16 +10,16 @@ defmodule Mote.Machine.Question do
 
   alias Mote.{Error, Far, Native}
 
-  @typedoc "What the message begins with."
+  @typedoc "The first element of the message."
   @type tag :: reference | nonempty_improper_list(reference, non_neg_integer)
 
   @typedoc "The tag of the message and the asker's side."
   @type open :: {reference, asker}
 
-  @typedoc "What can cancel a question: of the machine, or of another node."
+  @typedoc "A value that can cancel a question: of the machine, or of another node."
   @type asker :: reference | Far.asker()
 
-  @typedoc "How a question has ended before it was waited for."
+  @typedoc "The end of a question that nobody had waited for yet."
   @type ended :: {:ok, term} | {:mote_failed, term}
 
   # Most answers come sooner than that, in milliseconds.
@@ -85,7 +85,7 @@ defmodule Mote.Machine.Question do
     result
   end
 
-  @doc "What the error of a question says to `Mote.waiting/2`, if an actor was asked."
+  @doc "Returns the part of a question's error that `Mote.waiting/2` reads, if an actor was asked."
   @spec asked(keyword, asker) :: keyword
   def asked(context, asker),
     do: if(Keyword.has_key?(context, :request), do: [question: asker], else: [])
@@ -129,7 +129,7 @@ defmodule Mote.Machine.Question do
   def deadline(:infinity), do: :infinity
   def deadline(timeout), do: System.monotonic_time(:millisecond) + timeout
 
-  @doc "What is left until then."
+  @doc "Returns the time that is left until a deadline."
   @spec left(integer | :infinity) :: timeout
   def left(:infinity), do: :infinity
   def left(deadline), do: max(deadline - System.monotonic_time(:millisecond), 0)
@@ -157,7 +157,7 @@ defmodule Mote.Machine.Question do
   @spec finish(open, keyword, timeout) :: {:ok, term} | {:error, Error.t()}
   def finish({tag, asker}, context, timeout), do: done(tag, asker, await(tag, asker, context, timeout))
 
-  @doc "Whether the question has ended."
+  @doc "Returns whether the question has ended."
   @spec ended?(open) :: boolean
   def ended?({_tag, asker}) when is_reference(asker), do: Native.cancelled(asker)
   def ended?({_tag, asker}), do: Far.ended?(asker)
@@ -165,7 +165,7 @@ defmodule Mote.Machine.Question do
   defp cancel(_tag, asker) when is_reference(asker), do: Native.cancel(asker)
   defp cancel(tag, asker), do: Far.cancel(tag, asker)
 
-  @doc "What it means that whom it was put to is down."
+  @doc "Returns the error of a question to something that is down."
   @spec gone(asker) :: atom
   def gone(asker), do: if(is_reference(asker), do: :machine_down, else: :noconnection)
 
@@ -304,7 +304,7 @@ defmodule Mote.Machine.Question do
       else: :ok
   end
 
-  @doc "Whether a term is a timeout, as `receive` takes it."
+  @doc "Returns whether a term is a timeout, as `receive` takes it."
   defguard is_timeout(term) when term == :infinity or (is_integer(term) and term in 0..0xFFFFFFFF)
 
   @doc "Checks a timeout; raises `ArgumentError`."

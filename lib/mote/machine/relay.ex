@@ -20,7 +20,7 @@ defmodule Mote.Machine.Relay do
   @enforce_keys [:pid, :monitor, :sent]
   defstruct [:pid, :monitor, :sent, given: 0]
 
-  @typedoc "What the postman knows of one: its process, and how many messages it was given and has sent."
+  @typedoc "The postman's record of a relay: its process, and how many messages it was given and has sent."
   @type t :: %__MODULE__{
           pid: pid,
           monitor: reference,
@@ -43,7 +43,7 @@ defmodule Mote.Machine.Relay do
     %{relay | given: relay.given + length(messages)}
   end
 
-  @doc "How many messages it has been given and has not sent."
+  @doc "Returns how many messages it has been given and has not sent."
   @spec waiting(t) :: non_neg_integer
   def waiting(relay), do: relay.given - :counters.get(relay.sent, 1)
 

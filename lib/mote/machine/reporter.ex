@@ -36,7 +36,7 @@ defmodule Mote.Machine.Reporter do
     unreported: %{}
   ]
 
-  @typedoc "What every event of a machine says, and how much is reported: enough to report its end without its process."
+  @typedoc "The metadata of every event of a machine, and how much is reported: enough to report its end without its process."
   @type about :: %{machine: pid, name: term, started: integer, level: atom, interval: timeout}
 
   @opaque t :: %__MODULE__{}
@@ -67,7 +67,7 @@ defmodule Mote.Machine.Reporter do
   defp level!(other),
     do: expected!(":level of :telemetry to be one of #{Enum.map_join(@levels, ", ", &inspect/1)}", other)
 
-  @doc "What is reported of the machine of the calling process."
+  @doc "Returns the reporting settings of the machine of the calling process."
   @spec about(term, %{interval: timeout, level: atom}) :: about
   def about(name, options) do
     Map.merge(options, %{machine: self(), name: name, started: System.monotonic_time()})

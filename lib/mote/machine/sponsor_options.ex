@@ -27,7 +27,7 @@ defmodule Mote.Machine.SponsorOptions do
   @options [:threads, :partition, :pin, :inbox, :on_full, :io]
   @of_beam [:beam, :max_concurrency, :timeout, :inbox, :on_full]
 
-  @doc "What a sponsor is started with; raises `ArgumentError`."
+  @doc "Parses the options that a sponsor is started with; raises `ArgumentError`."
   @spec validate!(atom, keyword) :: t
   def validate!(name, opts) do
     name!(name)
@@ -50,7 +50,7 @@ defmodule Mote.Machine.SponsorOptions do
     }
   end
 
-  @doc "How long a turn may take in a beam sponsor, `nil` of any other; raises `ArgumentError`."
+  @doc "Parses how long a turn may take in a beam sponsor, `nil` for any other sponsor; raises `ArgumentError`."
   @spec timeout!(atom, keyword) :: timeout | nil
   def timeout!(name, opts) do
     if opts[:beam] do
@@ -106,7 +106,7 @@ defmodule Mote.Machine.SponsorOptions do
 
   def option!(opts, function), do: expected!("the options of #{function} to be [sponsor: name] or []", opts)
 
-  @doc "How many threads are meant; raises `ArgumentError`, which says what they were to be."
+  @doc "Returns how many threads are meant; raises `ArgumentError`, which says what they were to be."
   @spec threads!(term, String.t()) :: pos_integer
   def threads!(:cores, _what), do: System.schedulers_online()
   def threads!(threads, _what) when is_integer(threads) and threads in 1..@most_threads, do: threads

@@ -26,7 +26,7 @@ defmodule Mote.Machine.Table do
   @spec fetch(pid) :: {:ok, reference} | :error
   def fetch(pid), do: column(pid, 2)
 
-  @doc "What is reported of the machine, if it is running."
+  @doc "Returns the reporting settings of the machine, if it is running."
   @spec about(pid) :: {:ok, Reporter.about()} | :error
   def about(pid), do: column(pid, 4)
 
@@ -34,7 +34,7 @@ defmodule Mote.Machine.Table do
   @spec memory(pid) :: {:ok, pos_integer} | :error
   def memory(pid), do: column(pid, 5)
 
-  @doc "What its time comes from, if the machine is running."
+  @doc "Returns the clock of the machine, if it is running."
   @spec clock(pid) :: {:ok, :system | :manual} | :error
   def clock(pid), do: column(pid, 6)
 
@@ -42,7 +42,7 @@ defmodule Mote.Machine.Table do
   @spec fuel(pid) :: {:ok, pos_integer} | :error
   def fuel(pid), do: column(pid, 7)
 
-  @doc "What the image had names for that the machine has gone on from, if the machine is running."
+  @doc "Returns the named values of the image that the machine has gone on from, if it is running."
   @spec names(pid) :: {:ok, map} | :error
   def names(pid), do: column(pid, 8)
 

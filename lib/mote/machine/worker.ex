@@ -19,20 +19,20 @@ defmodule Mote.Machine.Worker do
   # Where a process finds the turn that it runs: see `own?/1`.
   @self :"$mote_self"
 
-  @doc "Whether the calling process runs a turn. A macro, since every question asks this, and calls are counted (`Mote.Ask`)."
+  @doc "Returns whether the calling process runs a turn. A macro, since every question asks this, and calls are counted (`Mote.Ask`)."
   defmacro turn?, do: quote(do: :erlang.get(unquote(@self)) != :undefined)
 
-  @typedoc "What all workers of a sponsor have in common. Each of them has a copy."
+  @typedoc "The data that all workers of a sponsor share. Each of them has a copy."
   @type about :: %{desk: reference}
 
-  @typedoc "How a turn has ended: it has, it had before, or its machine has."
+  @typedoc "The end of a turn: it has ended now, it had ended before, or its machine has ended."
   @type ended :: :ok | :unknown | :stopped
 
   @doc "Starts one, which the calling process monitors."
   @spec start(about) :: {pid, reference}
   def start(about), do: :erlang.spawn_opt(fn -> work(about, true) end, [:monitor])
 
-  @doc "Whether the calling process runs a turn of that actor, which could not answer it."
+  @doc "Returns whether the calling process runs a turn of that actor, which could not answer it."
   @spec own?(Mote.Address.t()) :: boolean
   def own?(address), do: turn?() and own_turn?(address, :erlang.get(@self))
 

@@ -1,6 +1,6 @@
 defmodule Mote.Measure.Histogram do
   @moduledoc """
-  How often numbers fall into each of some intervals of one width.
+  A histogram: how often numbers fall into each of some intervals of one width.
 
       iex> Mote.Measure.Histogram.of([1, 2, 2, 3, 9], 4)
       [{1.0, 3.0, 3}, {3.0, 5.0, 1}, {5.0, 7.0, 0}, {7.0, 9.0, 1}]

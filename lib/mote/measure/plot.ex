@@ -48,7 +48,7 @@ defmodule Mote.Measure.Plot do
               "then run `mix deps.compile mote --force`"
   end
 
-  @doc "What is drawn. Raises `ArgumentError` for what cannot be."
+  @doc "Returns the data to draw. Raises `ArgumentError` for data that cannot be drawn."
   @spec figure(Table.t(), keyword) :: map
   def figure(%Table{} = table, opts) do
     opts = options!(opts)

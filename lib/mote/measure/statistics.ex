@@ -1,6 +1,6 @@
 defmodule Mote.Measure.Statistics do
   @moduledoc """
-  What a list of numbers comes to: for actors, and for Elixir.
+  Statistics of a list of numbers: for actors, and for Elixir.
 
       iex> Mote.Measure.Statistics.of([71.0, 64.0, 64.5, 90.0])
       %{count: 4, min: 64.0, max: 90.0, mean: 72.375, stdev: 12.174940109366725, median: 67.75, mad: 3.5}

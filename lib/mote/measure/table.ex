@@ -72,7 +72,7 @@ defmodule Mote.Measure.Table do
     Enum.map(rows, &Enum.at(&1, index))
   end
 
-  @doc "Whether there is a column of that name."
+  @doc "Returns whether there is a column of that name."
   @spec column?(t, column) :: boolean
   def column?(%__MODULE__{columns: columns}, name), do: to_string(name) in columns
 

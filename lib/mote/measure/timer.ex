@@ -1,6 +1,6 @@
 defmodule Mote.Measure.Timer do
   @moduledoc """
-  How long a device takes.
+  Measures how long a device takes.
 
   A device is any actor that answers `{customer, request}` when it is done. `timer(device, home, sponsor)` is a service in
   front of it: it passes requests on, and answers with the nanoseconds that went by between request and answer.

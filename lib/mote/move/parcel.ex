@@ -26,14 +26,14 @@ defmodule Mote.Move.Parcel do
   # What keeps all actors of one behaviour from being made again over there, or all.
   @common [:stale_behaviour, :undefined_behaviour, :beam_only, :unknown_sponsor, :noconnection, :machine_down]
 
-  @typedoc "What has come of an actor: its new address, why it stays, or that it is to be moved by itself."
+  @typedoc "The outcome for an actor: its new address, why it stays, or that it is to be moved by itself."
   @type result :: {:ok, Address.t()} | {:error, Error.t()} | :alone
 
-  @doc "How many actors are moved together at first."
+  @doc "Returns how many actors are moved together at first."
   @spec first() :: pos_integer
   def first, do: @first
 
-  @doc "How many are moved together next, where so many have taken so many bytes."
+  @doc "Returns how many are moved together next, given how many bytes the last ones took."
   @spec next(pos_integer, non_neg_integer) :: pos_integer
   def next(count, bytes), do: (@bytes * count) |> div(max(bytes, 1)) |> min(@most) |> max(1)
 
@@ -48,7 +48,7 @@ defmodule Mote.Move.Parcel do
       else: move_all(addresses, machine, opts, timeout)
   end
 
-  @doc "The same for actors of this node, for another one, too."
+  @doc "Does the same for actors of this node, also for another node."
   @spec move_all([Address.t()], Machine.t(), [sponsor: atom], timeout) :: {[result], non_neg_integer}
   def move_all([%{machine: native} = first | _] = addresses, machine, opts, timeout) do
     until = Question.deadline(timeout)

@@ -30,7 +30,7 @@ defmodule Mote.Net.Place do
     )
   end
 
-  @doc "What a dialer may connect to: a path, or an address of 16 bytes with the number of its bits that count, and the first and last port."
+  @doc "A place that a dialer may connect to: a path, or an address of 16 bytes with the number of its bits that count, and the first and last port."
   @spec allowed!(term) :: String.t() | {binary, 0..128, :inet.port_number(), :inet.port_number()}
   def allowed!(path) when is_binary(path), do: place!(path)
 

@@ -7,7 +7,7 @@ defmodule Mote.Net.Tls do
 
   @typep identity :: {binary, binary}
 
-  @doc "What a listener presents, and whom it trusts; `nil` without TLS."
+  @doc "Parses the TLS options of a listener; `nil` without TLS."
   @spec server!(nil | keyword) ::
           nil | {identity, [{String.t(), identity}], nil | [binary], [binary]}
   def server!(nil), do: nil

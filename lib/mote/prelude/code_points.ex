@@ -54,7 +54,7 @@ defmodule Mote.Prelude.CodePoints do
   # Between Indic consonants some make one character of them, in later releases of Unicode.
   defp extending(c), do: if(one?([0x915, c, 0x915]), do: :linker, else: :extending)
 
-  @doc "Whether code points are one character."
+  @doc "Returns whether code points are one character."
   @spec one?([char, ...]) :: boolean
   def one?(code_points), do: match?([_], :unicode_util.gc(code_points))
 end

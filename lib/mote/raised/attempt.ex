@@ -41,7 +41,7 @@ defmodule Mote.Raised.Attempt do
   # And up to here for most of them, except powers.
   @short 0x100000000000000000000000000000000
 
-  @doc "Whether it is a power that Elixir may have an answer for, but one that could take long."
+  @doc "Returns whether it is a power that Elixir may have an answer for, but one that could take long."
   @spec power?({module, name :: atom}, arguments :: [term]) :: boolean
   def power?(function, [base, exponent])
       when function in [{Kernel, :**}, {Integer, :pow}] and is_integer(base) and is_integer(exponent),
@@ -53,7 +53,7 @@ defmodule Mote.Raised.Attempt do
   @beginning 20
 
   @doc """
-  Whether it makes an integer of a text that begins as one, or of digits. Elixir has an answer for these, and a machine lacks it
+  Returns whether it makes an integer of a text that begins as one, or of digits. Elixir has an answer for these, and a machine lacks it
   only where the integer is too large. (Of a long argument only the beginning may have come.)
   """
   @spec number?({module, name :: atom}, arguments :: [term]) :: boolean
@@ -75,7 +75,7 @@ defmodule Mote.Raised.Attempt do
   # They set what the whole node goes by, and are the only ones of the library that do.
   @settings [{Calendar, :put_time_zone_database, 1}, {URI, :default_port, 2}]
 
-  @doc "Whether a machine has a function, so that it may have failed there: no reason that somebody makes up calls another one."
+  @doc "Returns whether a machine has a function, so that it may have failed there: no reason that somebody makes up calls another one."
   @spec known?(module, name :: atom, arity) :: boolean
   def known?(module, name, arity) do
     function = {module, name, arity}
@@ -114,7 +114,7 @@ defmodule Mote.Raised.Attempt do
   @bytes 10
 
   @doc """
-  Whether a function of the library cannot take long for its arguments, powers excepted: they have few parts, however often
+  Returns whether a function of the library cannot take long for its arguments, powers excepted: they have few parts, however often
   these are shared.
   """
   @spec small?({module, name :: atom}, arguments :: [term]) :: boolean

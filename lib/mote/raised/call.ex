@@ -7,7 +7,7 @@ defmodule Mote.Raised.Call do
 
   @infix %{add: "+", sub: "-", mul: "*", fdiv: "/", append: "++", subtract: "--", member: "in"}
 
-  @doc "Whether a function makes what ends a process in Elixir: the exception says it all."
+  @doc "Returns whether a function makes what ends a process in Elixir: the exception says it all."
   defguard is_end(module, name)
            when name == :exception or (module == Kernel.Utils and name == :raise) or
                   (module == :erlang and name in [:error, :throw, :exit, :nif_error])

@@ -9,7 +9,7 @@ defmodule Mote.Raised.Segments do
 
   @types {"integer", "float", "binary", "binary", "utf8", "binary"}
 
-  @doc "What Elixir says of the first segment that has no such value."
+  @doc "Returns Elixir's message about the first segment that has no such value."
   @spec failed(values :: tuple, specs :: tuple) :: String.t()
   def failed(values, specs) do
     wrong =

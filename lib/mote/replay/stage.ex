@@ -16,13 +16,13 @@ defmodule Mote.Replay.Stage do
   @enforce_keys [:native, :postman, :source, :names, :next, :place, :mark]
   defstruct @enforce_keys
 
-  @typedoc "How many turns have run, and how many entries of the journal have entered."
+  @typedoc "The number of turns that have run, and of journal entries that have entered."
   @type place :: {non_neg_integer, non_neg_integer}
 
   @typedoc "A place to go to: the first one that has both, and whether to stop at a number of turns in any case."
   @type goal :: {non_neg_integer, non_neg_integer, most :: non_neg_integer}
 
-  @typedoc "What all stages of a replay have in common."
+  @typedoc "The data that all stages of a replay share."
   @type source :: %{
           recording: Recording.t(),
           file: reference,

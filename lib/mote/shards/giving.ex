@@ -27,7 +27,7 @@ defmodule Mote.Shards.Giving do
   # Milliseconds until the member's process hears of one that is gone.
   @again 100
 
-  @doc "Whether to stop between two parcels: there are other members by now, or the time of a node that leaves is over."
+  @doc "Returns whether to stop between two parcels: there are other members by now, or the time of a node that leaves is over."
   @spec enough?(map) :: boolean
   def enough?(plan), do: :atomics.get(plan.enough, 1) == 1 or (plan.until != nil and time(plan) == 0)
 

@@ -72,7 +72,7 @@ defmodule Mote.Shards.Lost do
     for {key, address, asked} <- asked, do: {near(address, asked, nodes), key, address}
   end
 
-  @doc "Where an address leads: to an actor; to one that is held or cannot be asked now; or nowhere, as the actor was on that node."
+  @doc "Finds out where an address leads: to an actor; to one that is held or cannot be asked now; or nowhere, as the actor was on that node."
   @spec way(Address.t(), [node]) :: :there | :held | {:gone, node}
   def way(%Address{machine: machine} = address, nodes) do
     cond do

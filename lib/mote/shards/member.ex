@@ -45,11 +45,11 @@ defmodule Mote.Shards.Member do
   @spec start_link(keyword) :: GenServer.on_start()
   def start_link(opts), do: GenServer.start_link(__MODULE__, opts, name: opts[:name])
 
-  @doc "What senders need: `{view, [{seed, fronts}]}`, and this node's directory; `nil` if there is none of that name."
+  @doc "Returns the data that senders need: `{view, [{seed, fronts}]}`, and this node's directory; `nil` if there is none of that name."
   @spec routes(atom) :: {integer, [{non_neg_integer, Directory.t()}], Directory.t()} | nil
   def routes(name), do: :persistent_term.get({Mote.Shards, name}, nil)
 
-  @doc "What merges two states of a key, if there is anything (`Mote.Shards.Merge`)."
+  @doc "Returns the function that merges two states of a key, if there is one (`Mote.Shards.Merge`)."
   @spec merge(atom) :: Mote.Shards.merge() | nil
   def merge(name), do: :persistent_term.get({Mote.Shards.Merge, name}, nil)
 

@@ -81,7 +81,7 @@ defmodule Mote.Shards.View do
     id
   end
 
-  @doc "Those that have keys, as the rule takes them."
+  @doc "Returns the members that have keys, as the rule takes them."
   @spec owners(t) :: [{non_neg_integer, member}]
   def owners(view),
     do: for({node, _} = member <- view.members -- view.leaving, do: {Plain.seed(node), member})
@@ -118,14 +118,14 @@ defmodule Mote.Shards.View do
 
   defp settle(view), do: {view, []}
 
-  @doc "Whether it has been said by all others, and to all of them, that everything was given away: whoever leaves may go then."
+  @doc "Returns whether it has been said by all others, and to all of them, that everything was given away: whoever leaves may go then."
   @spec agreed?(t) :: boolean
   def agreed?(%{id: id} = view) do
     told? = &match?({^id, _round}, view.asked[&1])
     view.settled? and view.handed? and Enum.all?(view.members -- [view.me], told?)
   end
 
-  @doc "Those that have not answered yet, to be asked again: a question may have been lost."
+  @doc "Returns the members that have not answered yet, to be asked again: a question may have been lost."
   @spec missing(t) :: [effect]
   def missing(view),
     do: for({other, _} <- view.waits, do: {:ask, other, view.id, view.round})

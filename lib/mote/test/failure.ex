@@ -1,6 +1,7 @@
 defmodule Mote.Test.Failure do
   @moduledoc """
-  What `Mote.Test.explore/3` raises and `Mote.Test.prove/3` returns: an order of turns after which something is wrong.
+  A failure, which `Mote.Test.explore/3` raises and `Mote.Test.prove/3` returns: an order of turns after which
+  something is wrong.
 
     * `schedule` - how to reproduce it: `Mote.start_link(schedule: schedule)`, and the same actors and messages while the
       machine is paused;

@@ -22,7 +22,7 @@ defmodule Mote.Test.Run do
     end
   end
 
-  @doc "Whether a property holds, or what is wrong."
+  @doc "Returns whether a property holds, or what is wrong."
   @spec check(property, term) :: :ok | wrong
   def check(property, context) do
     if property.(context), do: :ok, else: :untrue
@@ -30,7 +30,7 @@ defmodule Mote.Test.Run do
     kind, reason -> {kind, reason, __STACKTRACE__}
   end
 
-  @doc "What is wrong, as text."
+  @doc "Describes a flaw, as text."
   @spec why(wrong) :: String.t()
   def why(:untrue), do: "the property does not hold"
   def why({:error, error}), do: "the actors do not come to rest: " <> Exception.message(error)

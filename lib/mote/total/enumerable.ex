@@ -13,11 +13,11 @@ defmodule Mote.Total.Enumerable do
 
   defguardp is_near(n) when n >= -@farthest and n <= @farthest
 
-  @doc "Whether a struct is a range that the BEAM takes for one."
+  @doc "Returns whether a struct is a range that the BEAM takes for one."
   defguard is_range(first, last, step)
            when is_integer(first) and is_integer(last) and is_integer(step) and step != 0
 
-  @doc "Whether the bounds and the step of a range need no integers of any size."
+  @doc "Returns whether the bounds and the step of a range need no integers of any size."
   defguard is_near(first, last, step) when is_near(first) and is_near(last) and is_near(step)
 
   def elements(%Range{first: first, last: last, step: step}) when is_range(first, last, step),

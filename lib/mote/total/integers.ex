@@ -10,14 +10,14 @@ defmodule Mote.Total.Integers do
   @most 16_384
   @limb 64
 
-  @doc "Whether an integer is one word in a machine."
+  @doc "Returns whether an integer is one word in a machine."
   defguard is_fix(n) when is_integer(n) and n >= @low and n <= @high
 
   # What 128 bits hold has an answer.
   defguardp is_wide(n)
             when n >= -0x80000000000000000000000000000000 and n < 0x80000000000000000000000000000000
 
-  @doc "How many limbs of 64 bits an integer has."
+  @doc "Returns how many limbs of 64 bits an integer has."
   @spec limbs(integer) :: pos_integer
   def limbs(n) when is_fix(n), do: 1
 
@@ -29,7 +29,7 @@ defmodule Mote.Total.Integers do
     end
   end
 
-  @doc "Whether it can be calculated with."
+  @doc "Returns whether it can be calculated with."
   @spec number?(term) :: boolean
   def number?(n), do: is_fix(n) or (is_integer(n) and limbs(n) <= @most)
 

@@ -68,7 +68,7 @@ defmodule Mote.Total.Sequence do
 
   def keysort(_, _), do: @none
 
-  @doc "Whether it is a tuple with an n-th element, counted from one."
+  @doc "Returns whether it is a tuple with an n-th element, counted from one."
   def keyed?(tuple, n), do: is_tuple(tuple) and :erlang.tuple_size(tuple) >= n
 
   def tuple_to_list(tuple) when is_tuple(tuple), do: :erlang.tuple_to_list(tuple)

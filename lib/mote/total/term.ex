@@ -9,12 +9,12 @@ defmodule Mote.Total.Term do
   alias Mote.Reference.{Address, On}
 
   @addresses [Address, On, Mote.Address, Mote.Customer, Mote.Outbox]
-  @doc "Whether a struct is an address."
+  @doc "Returns whether a struct is an address."
   defguard is_address_struct(term)
            when :erlang.is_map(term) and :erlang.is_map_key(:__struct__, term) and
                   :erlang.map_get(:__struct__, term) in @addresses
 
-  @doc "Whether a struct is a timer."
+  @doc "Returns whether a struct is a timer."
   defguard is_timer_struct(term)
            when :erlang.is_map(term) and :erlang.is_map_key(:__struct__, term) and
                   :erlang.map_get(:__struct__, term) == Mote.Timer
@@ -23,7 +23,7 @@ defmodule Mote.Total.Term do
   @spec structs() :: [module]
   def structs, do: [Mote.Timer | @addresses]
 
-  @doc "Whether a term is a map for behaviours: an address is none, and neither is a timer."
+  @doc "Returns whether a term is a map for behaviours: an address is none, and neither is a timer."
   defguard is_value_map(term)
            when :erlang.is_map(term) and :erlang.not(is_address_struct(term) or is_timer_struct(term))
 
@@ -93,7 +93,7 @@ defmodule Mote.Total.Term do
 
   defguardp is_leaf(a) when :erlang.is_number(a) or :erlang.is_atom(a) or :erlang.is_bitstring(a)
 
-  @doc "Whether the BEAM's own order holds for a term, or the elements of a list: no address and no timer is in it."
+  @doc "Returns whether the BEAM's own order holds for a term, or the elements of a list: no address and no timer is in it."
   @spec native?(term) :: boolean
   def native?([leaf | t]) when is_leaf(leaf), do: native?(t)
   def native?([h | t]), do: native?(h) and native?(t)
@@ -126,7 +126,7 @@ defmodule Mote.Total.Term do
   end
 
   @doc """
-  Whether the BEAM orders a term, or the elements of a list, as a machine does, be they keys or not, and two that are equal are the
+  Returns whether the BEAM orders a term, or the elements of a list, as a machine does, be they keys or not, and two that are equal are the
   same: neither a float nor a map is in it.
   """
   @spec exact?(term) :: boolean

@@ -11,7 +11,7 @@ defmodule Mote.Total.Vectors do
   @low -0x8000000000000000
   @high 0x7FFFFFFFFFFFFFFF
 
-  @doc "Whether a term is a vector."
+  @doc "Returns whether a term is a vector."
   defguard is_vector(v)
            when is_map(v) and map_size(v) == 3 and is_map_key(v, :__struct__) and
                   :erlang.map_get(:__struct__, v) == Mote.Vector and is_map_key(v, :type) and

@@ -50,10 +50,10 @@ defmodule Mote.Turn.Stage do
   @doc "Returns what the behaviour of the turn has captured, the message, and of one that stashes the module and the name."
   def entered, do: Process.get(@captured)
 
-  @doc "Whether a turn runs in this process."
+  @doc "Returns whether a turn runs in this process."
   def turn?, do: Process.get(@context) != nil
 
-  @doc "Whether the behaviour of the turn stashes."
+  @doc "Returns whether the behaviour of the turn stashes."
   def stashes?, do: Process.get(@stash) != nil
 
   @doc "Ends a turn."
@@ -82,7 +82,7 @@ defmodule Mote.Turn.Stage do
     end
   end
 
-  @doc "What is staged now, for `undo/1`."
+  @doc "Returns the effects that are staged now, for `undo/1`."
   def mark, do: {Process.get(@effects), Process.get(@become), Process.get(@stash)}
 
   @doc "Takes back what was staged since `mark/0`. Actors that were created stay: nothing but a thrown term can know them."

@@ -159,7 +159,7 @@ impl<'a> PieceCompiler<'a> {
         self.finish(BOXING_FRAME)
     }
 
-    /// Has a function built in the context.
+    /// Builds a function in the context.
     fn build<T>(
         &mut self,
         role: Role,

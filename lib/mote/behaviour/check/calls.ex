@@ -1,7 +1,7 @@
 defmodule Mote.Behaviour.Check.Calls do
-  # Which of the module's private functions, `defpurep` and `defeffect`, are called: by a behaviour, by a
-  # public function, or by one that is itself called. Behaviours that call any Elixir have no body here: what
-  # these call is `named`.
+  # Finds the private functions of the module, `defpurep` and `defeffect`, that are called: by a behaviour, by a public
+  # function, or by one that is itself called. Behaviours that call any Elixir have no body here: the functions that they
+  # call are `named`.
   @moduledoc false
 
   alias Mote.Behaviour.Code

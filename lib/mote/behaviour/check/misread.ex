@@ -1,13 +1,13 @@
 defmodule Mote.Behaviour.Check.Misread do
-  # What reads as one thing and is another one by Elixir's grammar: `customer ! message` is a call of `customer` with what is not
-  # the message, and in `become counter(count: 1)` a list is the capture. Part of the check pass; texts are for its errors.
+  # Code that reads as one thing and means another by Elixir's grammar: `customer ! message` is a call of `customer` with
+  # `!message`, and in `become counter(count: 1)` a list is the capture. Part of the check pass; texts are for its errors.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Warnings}
   alias Mote.Behaviour.Check.Stash
   alias Mote.Behaviour.Syntax.Hints
 
-  @doc "What was most likely meant by a call of a function that does not exist, or nil."
+  @doc "Guesses what a call of a function that does not exist was meant to be, or returns nil."
   @spec call({module | nil, atom, arity}, [AST.expr()], map) :: String.t() | nil
   def call({nil, name, 1}, [argument], scope) do
     case {variable?(name, scope), argument} do

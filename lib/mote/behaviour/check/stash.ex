@@ -6,16 +6,17 @@ defmodule Mote.Behaviour.Check.Stash do
   #
   # 1. `stash()` is a become of the same behaviour with one more message in the list. So the last one of a turn counts, as of
   #    becomes, and an aborted turn has kept nothing.
-  # 2. What is kept goes on to the same behaviour, and is given back when the actor becomes another one. Each clause says
-  #    at its beginning what is kept, and behind each become whether that leaves it behind.
+  # 2. Kept messages go on to the same behaviour, and are given back when the actor becomes another one. Each clause names
+  #    the kept messages at its beginning, and says behind each become whether that gives them back.
   # 3. A turn that stashes becomes nothing else, on any path through its clause: the last of the two would count, and either
   #    the message or what was become would be lost.
-  # 4. A defeffect does not know what is kept: whatever it becomes leaves it behind. So nothing is lost where it becomes the
-  #    same behaviour again, which then keeps it anew.
-  # 5. `again()` behind a become has that become give back the message of the turn, behind what was stashed if it gives that back as
-  #    well. Nothing is become after it in that turn.
-  # 6. A behaviour that would stash all it keeps once more, whatever its captures are, says so where it leaves that behind. Should
-  #    the actor be the same behaviour again by the time that such a message is its turn, the machine knows how that turn ends.
+  # 4. A defeffect does not know the kept messages: any become of it gives them back. So nothing is lost if it becomes the
+  #    same behaviour again, which then keeps them anew.
+  # 5. `again()` behind a become makes that become give back the message of the turn, behind the stashed messages if it
+  #    gives those back as well. No other become follows in that turn.
+  # 6. A behaviour may be certain to stash all of its kept messages once more, whatever its captures are. It says so where
+  #    it gives them back. If the actor is the same behaviour again when such a message is next, the machine knows how
+  #    that turn ends.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Warnings}
@@ -24,7 +25,7 @@ defmodule Mote.Behaviour.Check.Stash do
   # No name that can be written.
   @name :"stashed messages"
 
-  @doc "Whether code as it was written stashes."
+  @doc "Returns whether code as it was written stashes."
   @spec used?(Macro.t()) :: boolean
   def used?(ast) do
     {_, used?} =
@@ -46,11 +47,11 @@ defmodule Mote.Behaviour.Check.Stash do
     {List.update_at(shorter, -1, fn {head, body, _} -> {head, body, doc} end), false}
   end
 
-  @doc "Whether that capture is among these."
+  @doc "Returns whether that capture is among these."
   @spec capture?([term]) :: boolean
   def capture?(captures), do: List.keymember?(captures, @name, 0)
 
-  @doc "How many of these captures somebody has written."
+  @doc "Returns how many of these captures somebody has written."
   @spec written([term]) :: non_neg_integer
   def written(captures), do: if(capture?(captures), do: length(captures) - 1, else: length(captures))
 

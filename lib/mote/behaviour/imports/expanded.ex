@@ -3,8 +3,8 @@ defmodule Mote.Behaviour.Imports.Expanded do
   # gone there, and so are names without a module, but for the module's own.
   #
   # 1. A call of the module's own is one of that module, by its name: no word of the language is meant by it.
-  # 2. What `if`, `and`, `or`, `&&` and `||` have become is one of them again, as far as it can be told.
-  # 3. What ends a process is `"mote raised"`, with the function that makes the exception, and its arguments.
+  # 2. Code that `if`, `and`, `or`, `&&` and `||` have become is turned back into them, as far as it can be recognised.
+  # 3. Code that ends a process becomes `"mote raised"`, with the function that makes the exception, and its arguments.
   # 4. What fails in a `try` aborts the turn. So one whose handlers only raise again is its body, with what it does at its end; in the
   #    library, of which nobody learns the exception, they may raise anything.
   # 5. A module that is calculated is one of those that may be meant: `candidates`. Where none may be in the library, the call fails.

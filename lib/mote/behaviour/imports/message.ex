@@ -1,6 +1,6 @@
 defmodule Mote.Behaviour.Imports.Message do
-  # What an exception says, where it shows terms by `inspect`: a text that is made in Elixir, which shows everything, when somebody wants
-  # to see it.
+  # The message of an exception that shows terms by `inspect`. Elixir, which can show every term, makes the text when
+  # somebody reads it.
   #
   # 1. The code stays in the module with behaviours: `__mote__(:messages)`. In the reason of the abort there are the key of the code
   #    and the values of its variables; so a reason that is forged runs no code of its own.

@@ -1,11 +1,11 @@
 defmodule Mote.Behaviour.Imports.Sources do
-  # What can be gone through besides lists, maps, ranges and sets: streams, and structs with an `Enumerable` of their own. A module
-  # has them that names one in `import:`; it then asks of what it goes through whether it is one.
+  # Sources besides lists, maps, ranges and sets: streams, and structs with an `Enumerable` of their own. A module that
+  # names one in `import:` has them. It then checks each source for them.
   #
   # 1. The functions here stand in the unit of that module, in place of the protocols: which structs there are is known when compiling.
   # 2. Of a source that may not end nobody takes more than Elixir does: `begun/1` goes step by step for what stops where it has found
   #    something (`Mote.Prelude.Enum.some/1`), and `limited/2` takes no more than are asked for. Everything else lists it.
-  # 3. What is no such source stays as it is, and is refused, or not, by whoever goes through it.
+  # 3. A value that is not such a source stays as it is, and the function that goes through it refuses it, or not.
   @moduledoc false
 
   # Of Enum, in place of those that list their source.
@@ -30,7 +30,7 @@ defmodule Mote.Behaviour.Imports.Sources do
   @spec enum() :: [{atom, arity}]
   def enum, do: @enum
 
-  @doc "Whether a function is made here."
+  @doc "Returns whether a function is made here."
   @spec made?({module, atom, arity}) :: boolean
   def made?({Enumerable, name, arity}),
     do: {name, arity} in ([begun: 1, lazy?: 1, limited: 2, listed: 1, reduce: 3] ++ @enum)

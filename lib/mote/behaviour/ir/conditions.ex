@@ -117,7 +117,7 @@ defmodule Mote.Behaviour.IR.Conditions do
     end
   end
 
-  @doc "Whether the value of an expression is `true`, `false` or `:undefined`; in a guard, where it has none instead, it fails."
+  @doc "Returns whether the value of an expression is `true`, `false` or `:undefined`; in a guard, where it has none instead, it fails."
   def answer?({:ordered, _, _, _}), do: true
   def answer?({:op, _, primitive, _}) when primitive in [:not, :member, :map_has_key], do: true
   def answer?({tag, _, a, b}) when tag in [:and, :or], do: answer?(a) and answer?(b)
@@ -137,7 +137,7 @@ defmodule Mote.Behaviour.IR.Conditions do
     place(yes, second.(g))
   end
 
-  @doc "Whether the value of an expression is `true` or `false`, whatever the operands are."
+  @doc "Returns whether the value of an expression is `true` or `false`, whatever the operands are."
   def boolean?({:lit, _, value}), do: is_boolean(value)
   def boolean?({:op, _, :not, [a]}), do: boolean?(a)
   def boolean?({:op, _, :member, [_, {:lit, _, list}]}), do: proper?(list)

@@ -14,19 +14,19 @@ defmodule Mote.Behaviour.IR.Known do
   @spec nothing() :: t
   def nothing, do: %{}
 
-  @doc "Where the value of an operation is, `:undefined` if it has no answer; nil if nowhere."
+  @doc "Finds the place of an operation's value, `:undefined` if it has no answer; nil if there is none."
   def value(known, primitive, os), do: known[{:value, primitive, key(os)}]
 
-  @doc "Where the answer of an operation is that is certain to have one."
+  @doc "Finds the place of the answer of an operation that is certain to have one."
   def answer(known, primitive, os), do: known[{:answer, primitive, key(os)}]
 
-  @doc "Where the own address is."
+  @doc "Finds the place of the own address."
   def self(known), do: known[:self]
 
   @types [:is_integer, :is_float, :is_number, :is_boolean, :is_tuple, :is_list, :is_binary, :is_bitstring] ++
            [:is_map, :is_function, :is_reference, :is_pid, :is_address]
 
-  @doc "Whether an operand is certain not to be `:undefined`."
+  @doc "Returns whether an operand is certain not to be `:undefined`."
   def defined?(_, {:k, value}), do: value != :undefined
 
   def defined?(known, o) do
@@ -37,15 +37,15 @@ defmodule Mote.Behaviour.IR.Known do
       end)
   end
 
-  @doc "What is known where an operand has been found not to be `:undefined`."
+  @doc "Adds the knowledge that an operand is not `:undefined`."
   def defined(known, o), do: Map.put(known, {:defined, o}, true)
 
-  @doc "Whether a test goes on here for certain."
+  @doc "Returns whether a test goes on here for certain."
   def holds?(known, {tag, _, _} = test) when tag in [:branch, :falsy], do: is_map_key(known, test(test))
   def holds?(known, {:match, _, _, _} = test), do: is_map_key(known, test(test))
   def holds?(_, _), do: false
 
-  @doc "What is known where control goes on after an instruction."
+  @doc "Returns the knowledge where control goes on after an instruction."
   @spec after_instruction(t, tuple) :: t
   def after_instruction(known, instruction) do
     case instruction do
@@ -73,7 +73,7 @@ defmodule Mote.Behaviour.IR.Known do
     end
   end
 
-  @doc "What is known where two ways meet."
+  @doc "Returns the knowledge where two paths meet."
   @spec meet(t, t) :: t
   def meet(known, known), do: known
   def meet(a, b), do: Map.filter(a, fn {key, value} -> Map.get(b, key) == value end)

@@ -194,7 +194,7 @@ defmodule Mote.Behaviour.IR.Match do
 
   defp shape_of(_), do: nil
 
-  @doc "What happens when nothing matched."
+  @doc "Emits the code for the case that nothing matched."
   def fail(_, _, %{live: false} = g), do: g
   def fail(:ignore, _, g), do: stop(g, {:ignore})
   def fail(:function_clause, _, g), do: stop(g, {:abort, {:k, :function_clause}})

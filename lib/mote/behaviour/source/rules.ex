@@ -1,9 +1,10 @@
 defmodule Mote.Behaviour.Source.Rules do
-  # Where a behaviour's source means something else than the same text does in Elixir. Expressions are rewritten. Guards, pins and
-  # the types of segments stay as they are written; patterns do, too, except for a name that is bound by rule 1.
+  # The rules by which a behaviour's source means something else than the same text does in Elixir. Expressions are
+  # rewritten. Guards, pins and the types of segments stay as they are written; patterns do, too, except for a name that
+  # is bound by rule 1.
   #
-  # 1. An address, which is a struct here, is no map: where a pattern of a map might fit one, a guard, or a test behind the `=`,
-  #    refuses it.
+  # 1. An address, which is a struct here, is not a map: if a pattern of a map might fit an address, a guard, or a test
+  #    behind the `=`, refuses it.
   # 2. The time is that of the turn, and the shards of a directory are found, and sent to, without a machine.
   # 3. A function of the library that this release of Elixir lacks is the language's own (`Mote.Prelude`).
   # 4. A word is the language's wherever a macro has written it: so macros are expanded here, except Kernel's.

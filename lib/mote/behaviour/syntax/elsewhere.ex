@@ -124,7 +124,7 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
   # What is known of a date when there is a clock.
   @today [utc_today: 0, utc_today: 1, utc_now: 0, utc_now: 1, utc_now: 2, now: 1, now!: 1, local_now: 0]
 
-  @doc "What to write instead of `module.name/arity`, or nil where nothing is known of it."
+  @doc "Says what to write instead of `module.name/arity`, or nil if nothing is known of it."
   @spec reason(module, atom, arity) :: String.t() | nil
   def reason(module, name, arity) do
     cond do

@@ -138,7 +138,7 @@ defmodule Mote.Behaviour.Syntax.Functions do
     {:apply, env.line, nil, Syntax.exprs([fun | args], env)}
   end
 
-  @doc "How many arguments a literal function takes; nil of anything else."
+  @doc "Returns how many arguments a literal function takes; nil of anything else."
   @spec arity(Macro.t()) :: arity | nil
   def arity({:fn, _, [{:->, _, [[{:when, _, patterns_and_guard}], _]} | _]}),
     do: length(patterns_and_guard) - 1

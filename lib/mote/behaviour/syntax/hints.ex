@@ -71,11 +71,11 @@ defmodule Mote.Behaviour.Syntax.Hints do
     xor: "write a != b for booleans, and bxor(a, b) of Bitwise for integers"
   }
 
-  @doc "What to write instead of such a word, or nil."
+  @doc "Says what to write instead of such a word, or nil."
   @spec word(atom) :: String.t() | nil
   def word(name), do: @words[name]
 
-  @doc "How an effect or a construct that is part of the language is spelled, when it was spelled wrongly."
+  @doc "Returns the right spelling of a misspelt effect or construct of the language."
   @spec effect_usage(atom, [Macro.t()]) :: String.t() | nil
   def effect_usage(name, args) do
     arity = length(args)
@@ -133,7 +133,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
     )
   end
 
-  @doc "What can be called without a module, as `name/arity`, for suggestions."
+  @doc "Lists the functions that can be called without a module, as `name/arity`, for suggestions."
   @spec known() :: [String.t()]
   def known, do: for({module, name, arity} <- Listing.all(), module in [nil, Kernel], do: "#{name}/#{arity}")
 

@@ -8,7 +8,7 @@ defmodule Mote.Behaviour.Syntax.Loops do
 
   @enum [map: 2, each: 2, filter: 2, reduce: 3, sum: 1]
 
-  @doc "Whether `Enum.name/arity` is a loop of the language."
+  @doc "Returns whether `Enum.name/arity` is a loop of the language."
   def loop?(name, arity), do: {name, arity} in @enum
 
   @doc "The loops of Enum."

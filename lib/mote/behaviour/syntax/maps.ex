@@ -212,7 +212,7 @@ defmodule Mote.Behaviour.Syntax.Maps do
 
   @functions [get: 2, new: 0, new: 2, fetch: 2, put_new: 3, update: 4, update!: 3]
 
-  @doc "Whether `Map.name/arity` is available, and no primitive."
+  @doc "Returns whether `Map.name/arity` is available, and no primitive."
   def function?(name, arity), do: {name, arity} in @functions
 
   @doc "These functions."

@@ -8,7 +8,7 @@ defmodule Mote.Behaviour.Syntax.Paths do
 
   @macros [get_in: 1, put_in: 2, update_in: 2, pop_in: 1, get_and_update_in: 2]
 
-  @doc "Whether `name/arity` takes a path."
+  @doc "Returns whether `name/arity` takes a path."
   def macro?(name, arity), do: {name, arity} in @macros
 
   @doc "These macros."

@@ -37,7 +37,7 @@ defmodule Mote.Behaviour.Syntax.Ranges do
     end
   end
 
-  @doc "Whether a value is in a range, given by its parts."
+  @doc "Returns whether a value is in a range, given by its parts."
   @spec member(Macro.t(), Macro.t(), Macro.t(), Macro.t() | nil, Macro.Env.t()) :: AST.expr()
   def member(value, first, last, step, env) do
     step = step && Syntax.expr(step, env)

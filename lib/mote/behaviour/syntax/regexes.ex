@@ -27,7 +27,7 @@ defmodule Mote.Behaviour.Syntax.Regexes do
     error in Regex.CompileError -> Error.raise_at(env, env.line, Exception.message(error))
   end
 
-  @doc "The same of a regex that Elixir has made: what `@attribute` with one becomes."
+  @doc "Does the same for a regex that Elixir has made, such as the value of an `@attribute`."
   @spec made([{Macro.t(), Macro.t()}], Macro.Env.t()) :: AST.expr()
   def made(pairs, env), do: known({:%{}, [], pairs}, env)
 

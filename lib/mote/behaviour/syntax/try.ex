@@ -1,11 +1,12 @@
 defmodule Mote.Behaviour.Syntax.Try do
   # `try`, `raise` and `throw`.
   #
-  # 1. What is protected is an `:attempt`, whose value says whether it failed, and for what reason. A reason that no clause takes goes on.
-  #    Handlers, `else` and `after` stand outside of what is protected.
-  # 2. `Mote.Prelude.Tried.caught/1` makes of a reason what Elixir would catch: its kind, the value that `catch` sees, the module of
-  #    the exception, and the exception. Where a machine does not know one of these and a clause asks for it, the turn is aborted with
-  #    `{:uncaught, reason}`, which no `try` around it catches: so nothing goes another way than in Elixir.
+  # 1. The protected part is an `:attempt`, whose value says whether it failed, and for what reason. A reason that no
+  #    clause takes goes on. Handlers, `else` and `after` stand outside of the protected part.
+  # 2. `Mote.Prelude.Tried.caught/1` turns a reason into the parts that Elixir would catch: its kind, the value that
+  #    `catch` sees, the module of the exception, and the exception. If a machine does not know one of these and a clause
+  #    asks for it, the turn is aborted with `{:uncaught, reason}`, which no `try` around it catches. So no program
+  #    behaves differently from Elixir.
   # 3. An exception of `raise` is made at once where its module has the `exception/1` that `defexception` makes.
   @moduledoc false
 
@@ -178,7 +179,7 @@ defmodule Mote.Behaviour.Syntax.Try do
     {name, [counter: counter], nil}
   end
 
-  @doc "What is protected."
+  @doc "Builds the protected part."
   @spec attempt(Macro.t(), Macro.Env.t()) :: AST.expr()
   def attempt(body, %{line: l} = env) do
     key = {:attempt, System.unique_integer()}

@@ -26,7 +26,7 @@ const SLICE: Duration = Duration::from_millis(50);
 
 struct Client {
     stream: TcpStream,
-    /// When those messages were sent that are not back.
+    /// The times at which the messages were sent that are not back.
     sent: VecDeque<Instant>,
     /// Bytes of the first of them that are back.
     bytes: usize,
@@ -80,7 +80,7 @@ struct Load {
     poll: Poll,
     clients: Vec<Client>,
     waiting: usize,
-    /// When each message was sent that is back, and how long that took.
+    /// The time at which each message was sent that is back, and how long it took.
     times: Vec<(Instant, Duration)>,
 }
 
@@ -229,7 +229,7 @@ impl Load {
         Ok(back)
     }
 
-    /// So few bytes go out whole, unless the server has stopped to read.
+    /// Sends `n` bytes. So few bytes go out whole, unless the server has stopped to read.
     fn send(&mut self, n: usize) -> Result<(), Box<dyn Error>> {
         let client = &mut self.clients[n];
         client.sent.push_back(Instant::now());

@@ -74,7 +74,7 @@ impl Body<'_, '_> {
         resumes && self.mode == Mode::Fast && !self.before.is_empty()
     }
 
-    /// Has a register found as it is now where the slow body takes over.
+    /// Keeps a register, so that the slow body finds it as it is now when it takes over.
     pub(super) fn keep(&mut self, r: Register) {
         let read = self.active.flow.live[self.active.resume as usize]
             .iter()

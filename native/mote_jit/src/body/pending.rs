@@ -179,7 +179,7 @@ impl Body<'_, '_> {
         self.b.switch_to_block(resumed);
     }
 
-    /// Has the slow body go on behind the call, too: with answers that are not the usual ones.
+    /// Lets the slow body go on behind the call, too, with answers that are not the usual ones.
     pub(super) fn begin_resumed(&mut self) {
         let Some(pending) = &self.pending else { return };
         let (resumed, resumes) = (pending.resumed, pending.resumes);

@@ -17,7 +17,7 @@ const EXACT: i64 = 1 << 53;
 struct Parted {
     a: Value,
     b: Value,
-    /// Has the tag of a fixnum where both are fixnums.
+    /// The combined tags: those of a fixnum if both are fixnums.
     tags: Value,
     zero: bool,
 }

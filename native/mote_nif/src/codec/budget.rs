@@ -1,4 +1,4 @@
-//! How much is done at once on a normal scheduler, and what is known about terms before they are written.
+//! The budget of work on a normal scheduler, and the knowledge about terms before they are written.
 use crate::term::atoms::names;
 use crate::term::read::{list_cell, tuple_elements, word_of};
 use rustc_hash::FxHashMap;

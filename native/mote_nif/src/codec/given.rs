@@ -1,5 +1,6 @@
-//! What a turn that runs outside is given: captures and message. What is small is written as letters, which its worker reads, so the
-//! thread of the machine allocates nothing of the BEAM's that a scheduler would have to free. Everything else becomes a term at once.
+//! The input of a turn that runs outside: captures and message. Small values are written as letters, which its worker
+//! reads, so the thread of the machine allocates no memory of the BEAM's that a scheduler would have to free. Everything
+//! else becomes a term at once.
 use crate::codec::carried;
 use crate::codec::decode::Decoder;
 use crate::codec::letters::build_with;

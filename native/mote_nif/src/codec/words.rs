@@ -1,4 +1,4 @@
-//! How many words a term takes in memory.
+//! The size of a term in memory, in words.
 use crate::term::read::{list_cell, map_size, tuple_elements};
 use rustler::{MapIterator, Term, TermType};
 

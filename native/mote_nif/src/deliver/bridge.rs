@@ -1,4 +1,4 @@
-//! What a machine reports to the process that answers for it.
+//! The reports of a machine to the process that answers for it.
 use crate::deliver::desk;
 use crate::deliver::message::post;
 use crate::held::bridge::{pin, Bridge};

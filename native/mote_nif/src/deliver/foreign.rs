@@ -1,4 +1,4 @@
-//! What happens to messages to foreign values, and how else the machine uses these values.
+//! Delivery of messages to foreign values, and the other uses that the machine makes of these values.
 use crate::codec::repack::repack;
 use crate::deliver::message::post;
 use crate::deliver::{mail, outbound};

@@ -1,4 +1,4 @@
-//! What actors put into outboxes: messages that a process takes in batches, after one wake-up.
+//! Messages that actors put into outboxes, and that a process takes in batches, after one wake-up.
 use crate::codec::decode::Decoder;
 use crate::deliver::message::post;
 use crate::held::order::compare;

@@ -1,4 +1,4 @@
-//! What a machine is started with, and the constants of its code.
+//! The options that a machine is started with, and the constants of its code.
 use crate::held::foreign::{Abroad, Opaque, Process};
 use crate::term::atoms::{names, Name};
 use crate::term::own_term::OwnTerm;

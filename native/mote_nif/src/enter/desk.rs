@@ -1,4 +1,4 @@
-//! How turns of a beam sponsor have ended: a worker's report enters the machine.
+//! The ends of turns of a beam sponsor: a worker's report enters the machine.
 use crate::codec::budget::WriteMode;
 use crate::codec::encode::Writer;
 use crate::enter::effects::{effects, EffectsError};

@@ -1,7 +1,7 @@
-//! What enters a durable or recorded machine, as its journal has it, and how it enters again.
+//! The journal records of everything that enters a durable or recorded machine, and their re-entry.
 //!
-//! A record begins with a byte that says what it is; terms are in the external format, in which addresses find the present life of
-//! their machine (held/lives.rs).
+//! A record begins with a byte for its kind. Terms are in the external format, in which addresses find the present life
+//! of their machine (held/lives.rs).
 //!
 //! ```text
 //! message   key, whether a customer goes with it, the term

@@ -1,4 +1,4 @@
-//! Where a message goes, and why it was not accepted.
+//! The target of a message, and the reasons why it was not accepted.
 use crate::codec::budget::WriteMode;
 use crate::codec::encode::Writer;
 use crate::enter::noted;

@@ -1,8 +1,9 @@
-//! Where turns that run outside of the machine wait for workers, processes of the BEAM; one for each sponsor of such turns.
-//! [`Places`] decides which worker takes which turn; this file has its lock, clocks and messages.
+//! The queue in which turns that run outside of the machine wait for workers, which are processes of the BEAM. Each
+//! sponsor of such turns has one. [`Places`] decides which worker takes which turn; this file has its lock, clocks and
+//! messages.
 //!
 //! Invariants:
-//! 1. Nothing is sent, and nothing that was held is let go of, while the lock is held.
+//! 1. Nothing is sent, and nothing that was held is released, while the lock is held.
 //! 2. Waiting turns are charged to the machine's memory.
 //! 3. A worker that takes a turn that may call any Elixir takes no other: so the process of such a turn is always clean.
 use crate::held::handle::Handle;

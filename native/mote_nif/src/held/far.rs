@@ -1,14 +1,14 @@
 //! Actors and customers of other nodes.
 //!
-//! The BEAM takes no notice of a reference that leaves a node or comes to one. So a message that goes from node to node says which
-//! it contains, each with a number, and the process that takes such messages in (lib/mote/far/porter.ex) puts a [`FarKey`] in
-//! place of what holds the actor at home. When the far key ends, nothing here has the reference any more, and its number is among
-//! those that the porter reports.
+//! The BEAM does not report a reference that leaves a node or comes to one. So a message between nodes lists its
+//! references, each with a number, and the process that takes such messages in (lib/mote/far/porter.ex) puts a [`FarKey`]
+//! in place of the key that holds the actor at home. When the far key ends, nothing here has the reference any more, and
+//! its number is among those that the porter reports.
 //!
 //! Invariants:
 //! 1. A far key has the bytes of the key that it stands for: so two terms of one address are equal, wherever they came from.
-//! 2. A million keys may end at once: so each costs one number in a list, and only the first one that the porter has not taken yet a
-//!    message.
+//! 2. A million keys may end at once. So each costs one number in a list, and only the first number that the porter has
+//!    not taken yet costs a message.
 use crate::held::handle::KEY_BYTES;
 use crate::held::question::FarQuestion;
 use crate::term::atoms::names;

@@ -1,4 +1,4 @@
-//! Folders of durable machines: each is one machine's.
+//! Folders of durable machines: each belongs to one machine.
 use crate::term::atoms::names;
 use crate::term::resource::{Resource, ResourceArc};
 use mote_vm::machine::durable::said;

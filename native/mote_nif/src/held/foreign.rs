@@ -31,7 +31,7 @@ pub struct Opaque {
     large: bool,
     /// Approximate bytes of its term.
     pub bytes: usize,
-    /// How many arguments it takes, if it is a function.
+    /// The number of its arguments, if it is a function.
     pub arity: Option<u8>,
     /// True for a function of a module, which has captured nothing.
     pub is_named: bool,
@@ -40,7 +40,7 @@ pub struct Opaque {
 /// The tag of a function of a module in the external term format.
 const EXPORT: u8 = 113;
 
-/// How many arguments a function takes, in the external term format: one that is made, or one that is named.
+/// Returns the number of arguments of a function in the external term format: one that is made, or one that is named.
 fn arity(written: &[u8]) -> Option<u8> {
     const NEW_FUN: u8 = 112;
     match written {

@@ -1,4 +1,4 @@
-//! Where the answer of a future is kept. deliver/future_value.rs fills it.
+//! The value of a future. deliver/future_value.rs fills it.
 use crate::held::aside::aside;
 use crate::held::question::Customer;
 use crate::held::reason::Reason;

@@ -1,14 +1,15 @@
 //! Machines with an identity, and the references that earlier lives of them were known by.
 //!
-//! An address refers to its machine by a reference, which only the life knows that has made it. A machine that goes on from an image
-//! of its own is noted here with the references of its earlier lives, so that [`present`] finds it by any of these. The key in
-//! the address proves the rest, as always: so a reference says where to look, and may be known to everybody.
+//! An address refers to its machine by a reference, which only the life that has made it knows. A machine that goes on
+//! from an image of its own is noted here with the references of its earlier lives, so that [`present`] finds it by any
+//! of these. The key in the address proves the rest, as always. So a reference only says where to look, and may be known
+//! to everybody.
 //!
 //! Invariants:
-//! 1. Of machines that run, one has an identity on this node.
+//! 1. At most one running machine of this node has a given identity.
 //! 2. A machine is here from its claim until it was joined, and stays pinned as long (bridge.rs): so nothing here outlives it.
-//! 3. No life is of two machines that run and have an identity: an image that names one of another machine is refused. What it names
-//!    otherwise is believed.
+//! 3. No life belongs to two running machines with an identity: an image that names a life of another machine is refused.
+//!    Its other claims are believed.
 //! 4. Nothing is dropped under the lock, since it may be the last reference to a machine.
 //! 5. A replay has the identity of the machine that was recorded, and does not claim it. So addresses of that one do not lead to it, but for
 //!    what its journal brings in (`as_life_of`).
@@ -24,9 +25,9 @@ use std::sync::LazyLock;
 
 #[derive(Default)]
 struct Lives {
-    /// By identity.
+    /// Running machines, by identity.
     claimed: FxHashMap<String, ResourceArc<MachineResource>>,
-    /// By what earlier lives were called.
+    /// Running machines, by the names of their earlier lives.
     earlier: FxHashMap<Vec<u8>, ResourceArc<MachineResource>>,
 }
 

@@ -1,4 +1,5 @@
-//! What a machine's postman has still to send, and for whom (deliver/mail.rs and deliver/outbound.rs have the invariants).
+//! The messages that a machine's postman has yet to send, and their receivers (deliver/mail.rs and deliver/outbound.rs
+//! have the invariants).
 use crate::held::outbox::Copied;
 use crate::term::assembly::Assembled;
 use crate::term::own_term::OwnTerm;
@@ -90,9 +91,9 @@ impl<R, F> Inlet<R, F> {
     }
 }
 
-/// Who gets the next messages of a bag.
+/// The receivers of the next messages of a bag.
 pub enum Receiver {
-    /// Those of the row.
+    /// A single process.
     One(LocalPid),
     /// One message, which is not in the row.
     Each(Box<Fan>),

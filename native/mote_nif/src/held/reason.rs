@@ -1,4 +1,4 @@
-//! Why there is no answer.
+//! The reasons why there is no answer.
 use crate::term::atoms::{self, names};
 use crate::term::own_term::OwnTerm;
 use mote_vm::base::atom::Atom as VmAtom;

@@ -1,7 +1,7 @@
 //! The timers of a machine's actors that fire when processes end, by process.
 //!
 //! One process of the BEAM, the machine's watcher, monitors each of these processes once, however many timers wait for it
-//! (lib/mote/machine/watcher.ex). The timers themselves are armed like any other; here is only which they are.
+//! (lib/mote/machine/watcher.ex). The timers themselves are armed like any other. This file only knows which they are.
 //!
 //! Invariants:
 //! 1. The watcher is notified of a process when the first timer for it is noted, under the lock under which its end takes all of them
@@ -9,7 +9,7 @@
 //! 2. A timer that was cancelled stays noted until its process ends or the watcher sweeps, which it does when twice as many are noted as
 //!    were found armed at the last time: so at most as many as are armed, and some more, are noted in vain. What is noted while it sweeps
 //!    counts for the next time.
-//! 3. What is noted is charged to the machine.
+//! 3. The notes are charged to the machine.
 use mote_vm::base::ids::TimerId;
 use mote_vm::boundary::outbox::{Account, Charge};
 use parking_lot::Mutex;

@@ -1,7 +1,7 @@
-//! Images of machines: what of the BEAM is written in them, and what takes the place of everything else.
+//! Images of machines: the values of the BEAM that are written in them, and the replacements of all others.
 //!
 //! Invariants:
-//! 1. What is read back makes no atoms and is of the kind that it was: nothing of it refers to a process, a node or code.
+//! 1. A value that is read back makes no atoms and has its old kind: nothing in it refers to a process, a node or code.
 //! 2. The thread that walks for an image hands over blocks and waits only while [`BLOCKS`] of them are not written yet:
 //!    so an image takes no more memory than that. Only where the machine stands still for all of it do turns wait for that thread.
 use crate::codec::budget::WriteMode;
@@ -65,7 +65,7 @@ resource_type!(ImageResource);
 /// The tables of a saved image, and how long the machine stood still for it.
 type Saved = (Result<ImageTables, Unsaved>, Duration);
 
-/// Why nothing was saved.
+/// The reason why nothing was saved.
 enum Unsaved {
     Image(NotSaved),
     /// The journal that is to go on from the image could not begin.

@@ -1,4 +1,4 @@
-//! What a machine says about itself.
+//! The information of a machine about itself.
 use crate::held::machine::{MachineResource, Unfinished};
 use crate::term::atoms::{self, names};
 use mote_vm::base::counters::Counts;

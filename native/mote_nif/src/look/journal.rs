@@ -17,7 +17,7 @@ use mote_vm::machine::Machine;
 use rustler::{Atom, Encoder, Env, Term};
 use std::path::{Path, PathBuf};
 
-/// When a journal waits for the disk, by its name in Elixir.
+/// Returns the mode of syncing, by its name in Elixir.
 pub fn sync_of(name: Atom) -> JournalSync {
     if name == names::always() {
         JournalSync::Always

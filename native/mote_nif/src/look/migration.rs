@@ -1,4 +1,5 @@
-//! What actors become whose behaviour has other code today: asked of the process that starts the machine, batch by batch.
+//! The migration of actors whose behaviour has other code today: the process that starts the machine is asked, batch by
+//! batch.
 //!
 //! Invariants:
 //! 1. The thread that restores waits for each answer, or for the end of whoever could give it: nothing but that process refers to the
@@ -30,7 +31,7 @@ const TERMS: usize = 64 << 10;
 /// An answer, and who asks for the next batch.
 type MigrationAnswer = (Migrated, ResourceArc<Customer>);
 
-/// Where answers go to, until nobody gives any more.
+/// The channel to which answers go, until nobody gives any more.
 pub struct MigrationResource(Mutex<Option<Sender<MigrationAnswer>>>);
 
 impl Resource for MigrationResource {}

@@ -1,4 +1,5 @@
-//! What an actor holds as of its last commit, as the result of the call that peeks; and what the actors of a shard hold.
+//! Peeks: the state of an actor as of its last commit, as the result of the call; and the states of the actors of a
+//! shard.
 use crate::codec::budget::{self, Unwritten, WriteMode};
 use crate::codec::decode::Decoder;
 use crate::codec::encode::Writer;

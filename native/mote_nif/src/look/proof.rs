@@ -1,4 +1,4 @@
-//! What a search through orders of turns is asked, and what it has found.
+//! The questions to a search through orders of turns, and its findings.
 use crate::held::handle::parse_key;
 use crate::term::atoms::names;
 use mote_vm::prove::{

@@ -1,4 +1,4 @@
-//! What becomes of actors whose behaviour has a new version.
+//! The succession of actors whose behaviour has a new version.
 use crate::look::survey::survey;
 use crate::term::atoms::{self, names};
 use mote_vm::base::atom::Atom as VmAtom;

@@ -1,8 +1,8 @@
-//! Terms in the external format. What most messages are made of is written here, in a fifth of the time that the BEAM's own function
-//! takes for a small one; everything else by that.
+//! Terms in the external format. The parts of most messages are written here, in a fifth of the time that the BEAM's own
+//! function takes for a small message. That function writes everything else.
 //!
 //! Invariants:
-//! 1. What is written is read as an equal term, by whatever release.
+//! 1. Every release reads the written bytes as an equal term.
 use crate::term::atoms::{self, AtomCache};
 use crate::term::read::{list_cell, small_integer, tuple};
 use mote_vm::values::bits::Bits;

@@ -1,7 +1,7 @@
 //! Resources: values that terms hold references to.
 //!
-//! They are what Rustler's are, but for one thing. Whoever looks into a term names the type of the resource that it expects, and
-//! Rustler finds that in a table, by a keyed hash, each time. Here each type is a static of its own.
+//! They differ from Rustler's in one way. A caller that looks into a term names the type of the resource that it expects.
+//! Rustler finds that type in a table, by a keyed hash, each time. Here each type is a static of its own.
 //!
 //! Invariants:
 //! 1. All types are opened while the library is loaded, before any function of it can be called, and do not change.

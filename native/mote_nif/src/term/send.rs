@@ -6,10 +6,11 @@
 //! it.
 //!
 //! Invariants:
-//! 1. What actors send is sent by nobody, whichever thread runs the turn or sends what was left: so one actor's messages to
-//!    one process have one sender, and arrive in order.
-//! 2. Only on a normal scheduler does a process send as itself, where it lives until it has returned. A dirty one may go on
-//!    with a process that was killed meanwhile, and the BEAM throws away what that one sends: there nobody sends.
+//! 1. Messages of actors are sent by nobody, whichever thread runs the turn or sends what was left. So one actor's
+//!    messages to one process have one sender, and arrive in order.
+//! 2. Only on a normal scheduler does a process send as itself, where it lives until it has returned. A dirty scheduler
+//!    may go on with a process that was killed meanwhile, and the BEAM discards messages of such a process. So on a dirty
+//!    scheduler messages are sent by nobody, too.
 use rustler::sys::{enif_alloc_env, enif_send, enif_thread_type, ErlNifEnv, ErlNifTerm};
 use rustler::{Env, LocalPid, Term};
 use std::ptr::null_mut;

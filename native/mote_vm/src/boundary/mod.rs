@@ -1,7 +1,7 @@
-//! What leaves a heap and comes in: values packed as parcels, several of them as a batch, timers, what goes out to the
-//! world outside (outbox), which workers run turns that are away (places.rs), how much may wait (room.rs), the heaps that
-//! callers outside work in meanwhile (leases.rs), what a durable machine writes down of all that comes in ([`journal`]), and the sockets of a
-//! thread ([`sockets`]).
+//! The boundary of heaps: values packed as parcels, several of them as a batch, timers, messages to the outside (outbox),
+//! the workers that run turns that are away (places.rs), the bound on waiting messages (room.rs), the heaps that callers
+//! outside work in (leases.rs), the journal of a durable machine ([`journal`]), and the sockets of a thread
+//! ([`sockets`]).
 pub mod batch;
 pub mod journal;
 pub(crate) mod leases;

@@ -1,6 +1,6 @@
-//! Why a message from outside is refused.
+//! The reasons why a message from outside is refused.
 
-/// Why a message from outside is not accepted.
+/// The reason why a message from outside is not accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refusal {
     /// The handle belongs to another machine.
@@ -18,7 +18,7 @@ pub enum Refusal {
     },
 }
 
-/// Why a message from outside did not enter at a thread.
+/// The reason why a message from outside did not enter at a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NotEntered {
     /// It is not accepted.

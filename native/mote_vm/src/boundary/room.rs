@@ -1,6 +1,6 @@
-//! How much may wait in a sponsor, and the callers that wait for room.
+//! The room of a sponsor: how much may wait in it, and the callers that wait for room.
 //!
-//! Counted are all events and messages in the sponsor's inboxes and queues. Only the outside is refused at the bound.
+//! All events and messages in the sponsor's inboxes and queues are counted. Only the outside is refused at the bound.
 //! Events from inside (a turn's own sends, `sendx`, events that follow their actor) always enter: a thread could neither
 //! wait for room, because two sponsors would wait for each other, nor drop the event. Their bound is the memory of the
 //! machine.
@@ -9,8 +9,8 @@
 //! 1. A place is counted from before the message is in the inbox until its event has left the queue. Threads take
 //!    theirs off in batches, so the count is late, never low. A message that a stand-in brings (stand_in.rs, invariant 8) does not wait, so
 //!    it has none, and its sender writes nothing that is shared by all threads: it gets one if it is left in the queue.
-//! 2. While a caller waits for room, no later one gets any: it is given in order, as permits, and a permit is a place that is
-//!    counted already. One that is dropped unused goes to the next.
+//! 2. While a caller waits for room, no later one gets any: room is given in order, as permits, and a permit is a place
+//!    that is counted already. A permit that is dropped unused goes to the next caller.
 //! 3. No room is left unoffered: a caller that returns places looks for waiters afterwards; one that adds a waiter looks for
 //!    places afterwards, and changes their count in between. Of these two steps on the count the later one sees what came
 //!    before the other. A room that is closed and a waiter see each other by a sequentially consistent fence between the two
@@ -18,8 +18,8 @@
 //!    While one caller grants permits, others leave it to that one, which looks again under the lock before it stops.
 //! 4. Places may be taken ahead (inbox.rs), never more than a sixteenth of those that are free: they count as taken, and
 //!    are returned with the next ones. A caller that uses one later checks again whether another one waits.
-//! 5. Messages that an outbox holds (outbox/surplus.rs) take places as well. They are past: they are told apart, so that the end of
-//!    a machine does not count them as messages that were not done.
+//! 5. Messages that an outbox holds (outbox/surplus.rs) take places as well. Their turns are over, so they are counted
+//!    separately: the end of a machine must not count them as messages that were not handled.
 //! 6. A room that is closed gives permits to all callers that wait or come: they find out what has happened to the sponsor by
 //!    trying again.
 use crate::base::sync::{
@@ -50,7 +50,7 @@ pub(crate) struct Room {
     /// True if callers that do not say otherwise wait for room.
     pub(crate) patient: bool,
     taken: AtomicUsize,
-    /// Those that what outboxes hold has taken.
+    /// The places that messages held by outboxes take.
     held: AtomicUsize,
     most: AtomicUsize,
     refused: AtomicU64,

@@ -1,10 +1,10 @@
-//! Messages from outside that come one by one: how long a thread without other work leaves its inbox alone.
+//! Decides how long a thread without other work leaves its inbox alone while messages from outside come one by one.
 //!
 //! A look into the inbox takes its cache lines away from the sender, which waits longer for their return than the rest of
 //! sending takes. A thread that looks all the time finds one message each time, and sender and thread do nothing but pass
 //! lines to and fro. So after a single message it waits a moment, and waits longer as long as several messages arrive
-//! meanwhile. Where the next one comes later, as when a process waits for the result of each, the thread does not wait at all for
-//! some time.
+//! meanwhile. If the next one comes later, as when a process waits for the result of each, the thread does not wait at
+//! all for some time.
 use std::time::{Duration, Instant};
 
 /// First wait, and longest wait: no answer may be late by more.

@@ -1,4 +1,5 @@
-//! A turn that is away, running outside of the machine, as both sides see it: what it is begun with, and what it has done (threads/away.rs).
+//! A turn that is away, running outside of the machine, as both sides see it: its input and its effects
+//! (threads/away.rs).
 use super::parcel::Parcel;
 use crate::base::atom::Atom;
 use crate::base::ids::BehaviourName;

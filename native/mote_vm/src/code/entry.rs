@@ -1,4 +1,4 @@
-//! Where the code of a behaviour is entered, and what it answers.
+//! The entry point of a behaviour's code, and its answers.
 use crate::values::actor::Actor;
 use crate::values::value::Value;
 use std::ffi::c_void;

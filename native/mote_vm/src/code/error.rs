@@ -1,9 +1,9 @@
-//! Why a unit was not loaded, and where.
+//! The reasons why a unit was not loaded, and the places.
 
 use std::error::Error;
 use std::fmt;
 
-/// Why a unit was not loaded.
+/// The reason why a unit was not loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadError {
     /// The bytes are not a unit.

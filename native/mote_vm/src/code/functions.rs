@@ -1,4 +1,4 @@
-//! Functions as values: what they are, and where their code is.
+//! Functions as values, and their code.
 //!
 //! The first part of such a value (heap/cell.rs) is a tuple `{module, name, arguments, hash, slot}`: the module and name of the
 //! function of the unit, the number of arguments that the value takes, the hash of the unit, and the address of the function's slot

@@ -1,4 +1,4 @@
-//! Which registers are still read.
+//! Live registers: those that are still read.
 use super::ir::{Instr, Operand, Register, MAX_REGISTERS};
 
 /// A set of registers.
@@ -35,7 +35,7 @@ impl Registers {
         }
     }
 
-    /// How many they are.
+    /// Returns their number.
     pub fn count(&self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }

@@ -1,7 +1,7 @@
-//! What the interpreter runs: fixed-size operations with direct operands.
+//! The operations that the interpreter runs: of fixed size, with direct operands.
 //!
-//! Made by [`super::lower`] from verified code only. Register numbers, argument ranges and targets are therefore
-//! in range by construction, which the interpreter relies on.
+//! [`super::lower`] makes them from verified code only. Register numbers, argument ranges and targets are therefore in
+//! range by construction, which the interpreter relies on.
 use super::slots::{BehaviourSlot, FunctionSlot};
 use crate::terms::prim::primitive::Primitive;
 use crate::values::value::Value;

@@ -64,7 +64,7 @@ pub(crate) struct BehaviourCode {
 }
 
 impl BehaviourCode {
-    /// How many of its captures somebody has written: what it keeps is none of them.
+    /// Returns the number of captures that are written in the source, without the stash.
     pub(crate) fn written_captures(&self) -> usize {
         self.captures as usize - usize::from(self.stashes)
     }

@@ -1,4 +1,4 @@
-//! Where code finds the current version of what it names: a slot for each function and each behaviour.
+//! Slots, one for each function and each behaviour, in which code finds the current version.
 use super::op::Code;
 use crate::values::actor::BehaviourId;
 use std::ptr::{null_mut, NonNull};

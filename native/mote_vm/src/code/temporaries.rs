@@ -1,13 +1,13 @@
-//! Vectors that are made, used once more and never read again, as the sum in `min(row, add(other, 1))`. What uses them is told so:
-//! the result takes their place, and where it is no vector, what they took is free for the next one. So a chain of operations
-//! stays in the cache.
+//! Temporary vectors, which are made, used once more and never read again, such as the sum in `min(row, add(other, 1))`.
+//! The operation that uses one is told so. Its result takes the place of the vector. If the result is not a vector, the
+//! memory is free for the next one. So a chain of operations stays in the cache.
 //!
 //! Invariants:
-//! 1. A register is **fresh** if, on every path to that point, it holds what a primitive has made in this code, and nothing else
-//!    refers to that: since then only primitives that keep nothing of it have read it. Only fresh registers that are not
-//!    read any more where control goes on are given up.
+//! 1. A register is **fresh** if, on every path to that point, it holds a value that a primitive has made in this code,
+//!    and nothing else refers to that value: since then only primitives that keep nothing of it have read it. Only fresh
+//!    registers that are not read any more where control goes on are given up.
 //! 2. Where control goes to a label nothing is given up: a primitive that has no answer leaves its operands as they were.
-//! 3. What is added behind an instruction is skipped by whatever jumps to the next one.
+//! 3. A jump to the next instruction skips the code that is added behind an instruction.
 use super::ir::{CallSite, Instr, Label, Operand, Register, Unit};
 use super::live::{live, Registers};
 use crate::terms::prim::primitive::Primitive;
@@ -109,7 +109,8 @@ fn given_up(code: &[Instr]) -> Vec<Vec<Register>> {
     given_up
 }
 
-/// Has the result of an operation on vectors take the place of what is given up, and adds what forgets the rest.
+/// Puts the result of an operation on vectors in the place of a vector that is given up, and adds instructions that forget
+/// the others.
 fn give_up(code: &mut Vec<Instr>, sites: &mut [CallSite], given_up: Vec<Vec<Register>>) {
     let mut changed = Vec::with_capacity(code.len());
     let mut at: Vec<Label> = Vec::with_capacity(code.len());
@@ -137,7 +138,7 @@ fn give_up(code: &mut Vec<Instr>, sites: &mut [CallSite], given_up: Vec<Vec<Regi
     *code = changed;
 }
 
-/// Has the result take the place of a vector that is given up, which is then none of `given_up` any more.
+/// Puts the result in the place of a vector that is given up, and takes that out of `given_up`.
 fn take_place(instruction: &mut Instr, given_up: &mut Vec<Register>) {
     let (Instr::Op {
         primitive, args, ..

@@ -1,4 +1,4 @@
-//! Moving cells in pauses: which collections do so, and what a heap has of it.
+//! Moving cells in pauses: the collections that do so, and the gain for a heap.
 use super::check::Checker;
 use super::cycle::Stopped;
 use super::{roots, PAUSE};

@@ -15,11 +15,12 @@
 //!    become changes them (turns/marking/barrier.rs).
 //! 2. Whatever is made while a collection marks counts as live, because the hole or block that it is in was marked in advance
 //!    (heap/mod.rs, invariant 5).
-//! 3. What waits is shown as it was, though it changes. Chunks of queues are kept until they are marked (queue.rs). Handles,
-//!    timers and what waits for turns outside are in tables that marking walks through, and what is taken out before that is
-//!    noted down (walk.rs). Inboxes are shown by the thread that drains them (inbox.rs).
+//! 3. Everything that waits is shown as it was at the beginning, though it changes. Chunks of queues are kept until they
+//!    are marked (queue.rs). Handles, timers and events that wait for turns outside are in tables that marking walks
+//!    through, and entries that are taken out before that are noted down (walk.rs). Inboxes are shown by the thread that
+//!    drains them (inbox.rs).
 //! 4. Callers outside never stop. They have no heap at the moment at which a collection begins or ends (`Leases`), and
-//!    what they are about to send is held by handles.
+//!    handles hold the messages that they are about to send.
 //!
 //! Dead cells are cleared away afterwards, also between turns (turns/marking/garbage.rs); then the next collection may begin.
 pub(crate) mod check;

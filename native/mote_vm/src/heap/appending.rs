@@ -1,12 +1,13 @@
-//! Binaries that a turn appends to, again and again: with room behind them, so that no more than what is appended is copied.
+//! Binaries that a turn appends to again and again. They have room behind them, so that only the appended bytes are
+//! copied.
 //!
 //! Such a binary is a slice of a larger one. What a turn appends to a slice goes behind its last byte, and the answer is a longer
 //! slice of the same binary; the shorter one stays what it is. Only the turn that has made them appends, and nobody else knows
 //! them before it commits.
 //!
 //! Invariants:
-//! 1. Of a binary with room, `used` bytes are written, and never change. What comes behind them is in no slice.
-//! 2. Only a slice that ends where they do is appended to: so nothing is written twice.
+//! 1. The first `used` bytes of a binary with room are written, and never change. No slice contains the bytes behind them.
+//! 2. Only a slice that ends at `used` is appended to, so nothing is written twice.
 //! 3. When a turn begins, nothing that was made before has room any more.
 use super::make::INLINE_BYTES;
 use super::Heap;

@@ -1,4 +1,4 @@
-//! Bitstrings that are no binaries: some bits of a binary, which their cell refers to.
+//! Bitstrings that are not binaries: some bits of a binary, which their cell refers to.
 //!
 //! Invariants:
 //! 1. The number of bits is no multiple of eight, and the binary has no byte that none of them is in. So a binary is never such a cell.

@@ -4,8 +4,8 @@
 //! 32 KiB are reserved for two mark bits per granule of the block (and, where the bits of those 32 KiB themselves
 //! would be, for the block's own data); cells start behind them. See marks.rs.
 //!
-//! A machine begins with small pages, and has of them what it touches. Once it has grown, huge pages are asked for, for what
-//! it had before as well.
+//! A machine begins with small pages, and takes only those that it touches. Once it has grown, huge pages are requested
+//! for all blocks, old ones included.
 //!
 //! Invariants:
 //! 1. A block belongs to the pool's free list or to exactly one heap.

@@ -15,7 +15,7 @@ pub(super) struct SpareBuffers(Mutex<BuffersByLength>);
 
 #[derive(Default)]
 struct BuffersByLength {
-    /// By their lengths: vectors of one program have few.
+    /// Free buffers by their lengths: vectors of one program have few lengths.
     by_length: BTreeMap<usize, Vec<Vec<u8>>>,
     bytes: usize,
 }

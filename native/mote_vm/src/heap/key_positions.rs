@@ -1,5 +1,5 @@
-//! Where atoms were found last among the keys of maps of one node. Most maps that are asked for an atom have the shape of those that
-//! were asked for it before: the state of actors, structs, messages. So the first look is mostly the last.
+//! The positions at which atoms were found last among the keys of maps of one node. Most maps that are asked for an atom
+//! have the shape of earlier ones: the state of actors, structs, messages. So the first guess is mostly right.
 //!
 //! Invariants:
 //! 1. A position is a guess. Whoever takes it compares the key that is there, so that wrong ones cost time only.

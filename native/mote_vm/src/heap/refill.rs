@@ -1,4 +1,4 @@
-//! What an allocator fills next, when its room is used up.
+//! Chooses the room that an allocator fills next, when its present room is used up.
 use super::block::{Block, BLOCK, GRANULE, PAYLOAD};
 use super::marks::{self, Marks};
 use super::space::{Extent, Stretch, ACTORS, CELLS, WIDE};

@@ -1,6 +1,6 @@
-//! How much free memory a machine keeps for later: as much as it has used lately, and a little less after each
-//! collection. A machine whose work comes in bursts would otherwise return its pages after each of them. A page that
-//! the system must find and clear again costs more than the actors that fit into it.
+//! The free memory that a machine keeps for later: as much as it has used lately, and a little less after each
+//! collection. A machine whose work comes in bursts would otherwise return its pages after each of them. A page that the
+//! system must find and clear again costs more than the actors that fit into it.
 //!
 //! A caller that asks for a collection wants memory back: then nothing is kept. The same holds when the machine has done nothing
 //! for a while (threads/long_rest.rs). All numbers are hints that guard nothing, hence relaxed.

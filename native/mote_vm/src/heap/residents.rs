@@ -32,7 +32,7 @@ pub(super) fn bury(room: *mut u8, at: usize) {
 #[derive(Default)]
 pub(crate) struct Residents {
     number: u64,
-    /// In the order of their addresses.
+    /// The extents, in the order of their addresses.
     extents: Vec<Extent>,
 }
 

@@ -1,4 +1,4 @@
-//! Whether a cell was made since a position was noted: what an abort is about to forget.
+//! Tells whether a cell was made since a position was noted, which means that an abort is about to discard it.
 use super::space::{CELLS, WIDE};
 use super::{Heap, HeapPosition};
 use std::ops::Range;

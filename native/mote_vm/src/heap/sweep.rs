@@ -1,6 +1,6 @@
-//! What a collection does with one heap, before and after marking.
+//! The work of a collection on one heap, before and after marking.
 //!
-//! Called by the collector while the heap's thread stands still.
+//! The collector calls this while the heap's thread stands still.
 use super::block::{Block, GRANULE};
 use super::marks::{self, Marks};
 use super::space::{Extent, Space, ACTORS};

@@ -24,7 +24,7 @@ impl WalkChunk {
         WalkChunk(start)
     }
 
-    /// Where it begins.
+    /// Returns the beginning of the chunk.
     pub(crate) fn start<T>(&self) -> NonNull<T> {
         self.0.cast()
     }

@@ -73,7 +73,7 @@ struct RestoredTimer {
 /// Everything that the roots of an image are.
 struct Roots {
     names: Value,
-    /// By sponsor.
+    /// The waiting events, by sponsor.
     events: Vec<Vec<Event>>,
     timers: Vec<RestoredTimer>,
     keys: KeptKeys,

@@ -46,7 +46,7 @@ pub enum WrittenForeign {
 /// Writes a value of the outside.
 pub type WriteForeign<'w> = &'w dyn Fn(&ForeignRef) -> WrittenForeign;
 
-/// Who holds what is being written.
+/// The holder of the value that is being written.
 #[derive(Clone, Copy)]
 pub(crate) enum HolderOf {
     Nobody,
@@ -92,7 +92,7 @@ pub(crate) struct ImageWalk<'w> {
     pub(crate) lost: NumberedNames<ImageLost>,
     /// Each value that was not written: the number of the above, and its trace.
     pub(crate) traces: Vec<(u32, Vec<u8>)>,
-    /// Who holds what is being written.
+    /// The holder of the value that is being written.
     pub(crate) holder: (HolderOf, HeldIn),
     /// Messages that actors have kept which are about to move, and what these are: they come before all that wait.
     pub(crate) kept: Vec<(Event, BehaviourId)>,

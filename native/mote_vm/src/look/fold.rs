@@ -113,7 +113,7 @@ impl FoldFilter {
 }
 
 impl Machine {
-    /// Has the caller show a part of a fold, by `show`, which goes on from that place, for threads that sleep.
+    /// Lets the caller show a part of a fold, by `show`, which goes on from that place, for threads that sleep.
     pub fn fold_here(
         &self,
         place: &mut FoldPlace,
@@ -147,7 +147,8 @@ impl Machine {
         FoldEnd::Elsewhere
     }
 
-    /// Has the thread of that place show a part of a fold, between two turns; or, if everything is to stand still for it, any.
+    /// Lets the thread of that place show a part of a fold, between two turns; or, if everything has to stand still for it,
+    /// any thread.
     pub fn fold_there(&self, place: &FoldPlace, stands_still: bool, look: FoldLook) {
         if stands_still {
             return self.survey(move |survey: &mut Survey<'_>| {

@@ -58,7 +58,7 @@ impl Machine {
         self.look_at(shown, |dispatch, actor| dispatch.glimpse(actor, key, show))
     }
 
-    /// Has the caller look at an actor by `look`, as its thread, if that sleeps (invariant 1).
+    /// Lets the caller look at an actor by `look`, as its thread, if that sleeps (invariant 1).
     pub(super) fn look_at<R>(
         &self,
         shown: Key,

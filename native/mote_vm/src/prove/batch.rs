@@ -21,18 +21,18 @@ const MOST_BYTES: usize = 1 << 18;
 /// Situations that a thread takes at a time.
 const AT_A_TIME: usize = 16;
 
-/// Those of one thread, at least: it costs as much as a few to begin with it.
+/// The least number of situations for one thread: starting it costs as much as a few.
 const WORTH_A_THREAD: usize = 64;
 
 /// See the head of this file.
 #[derive(Default)]
 pub(super) struct SearchBatch {
     written: Vec<u8>,
-    /// Where each situation ends.
+    /// The end of each situation.
     ends: Vec<usize>,
-    /// Of each which looker has looked at it, where its steps begin there, and how the look has ended.
+    /// For each situation the looker that has looked at it, where its steps begin there, and how the look has ended.
     looked: Vec<(usize, usize, LookEnd)>,
-    /// How many were taken up.
+    /// The number of situations that were taken up.
     taken: usize,
 }
 

@@ -15,7 +15,7 @@ pub(super) fn put(bytes: &mut Vec<u8>, mut number: u32) {
 #[derive(Default)]
 pub(super) struct RoomyBytes {
     bytes: Vec<u8>,
-    /// How many were written.
+    /// The number of numbers that were written.
     written: usize,
 }
 
@@ -41,7 +41,7 @@ impl RoomyBytes {
         }
     }
 
-    /// As [`put`], where there is room.
+    /// Writes a number like [`put`], where there is room.
     #[inline]
     pub(super) fn put(&mut self, mut number: u32) {
         while number >= 0x80 {
@@ -87,7 +87,7 @@ const PIECE: usize = 1 << 16;
 #[derive(Default)]
 pub(super) struct SituationLine {
     pieces: VecDeque<Vec<u8>>,
-    /// Where the next one lies in the first piece.
+    /// The place of the next number in the first piece.
     at: usize,
     held: usize,
     spare: Vec<u8>,

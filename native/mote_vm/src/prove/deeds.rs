@@ -16,7 +16,7 @@ pub(super) struct Sketch {
     pub(super) names: SmallVec<[u32; 4]>,
 }
 
-/// How a turn ends.
+/// The end of a turn.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum DeedEnd {
     Commits,
@@ -35,7 +35,7 @@ pub(super) struct Sending {
 }
 
 impl Sending {
-    /// Who has sent it, as far as the order of events depends on it, if that actor sends it.
+    /// Returns the sender, as far as the order of events depends on it, if that actor sends the event.
     #[inline]
     pub(super) fn sender(&self, me: u32) -> SentBy {
         match self.is_ordered {
@@ -67,7 +67,7 @@ pub(super) struct Deed {
     pub(super) heard: Vec<(u32, Sketch)>,
     /// It sends something to what is no address.
     pub(super) drops: bool,
-    /// In the order of the program.
+    /// The effects on timers, in the order of the program.
     pub(super) timers: Vec<TimerDeed>,
     /// It arms a timer whose message goes to the outside.
     pub(super) arms_others: bool,
@@ -108,7 +108,7 @@ type Meeting = SmallVec<[u32; 14]>;
 #[derive(Default)]
 pub(super) struct MeetingRoom {
     meeting: Meeting,
-    /// Where each actor was named first, while a meeting is made out.
+    /// The place where each actor was named first, while a meeting is made out.
     first: Vec<u32>,
 }
 
@@ -121,7 +121,7 @@ pub(super) struct Deeds {
 const NOWHERE: u32 = u32::MAX;
 
 impl MeetingRoom {
-    /// Who and what comes together in the turn of that event.
+    /// Returns the actor and the values that come together in the turn of that event.
     #[inline]
     fn meet(&mut self, situation: &Situation, event: usize) -> &[u32] {
         let event = situation.pending[event];

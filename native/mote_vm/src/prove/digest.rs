@@ -22,7 +22,7 @@ pub(super) fn mixed(sum: u64, word: u64) -> u64 {
     folded(sum.rotate_left(29) ^ word ^ SECOND, FIRST)
 }
 
-/// Of a row of words, as many as it has.
+/// Returns two sums over a row of `count` words.
 fn sums(count: usize, words: impl Iterator<Item = u64>) -> (u64, u64) {
     let (mut a, mut b) = (FIRST ^ count as u64, SECOND);
     for word in words {

@@ -26,13 +26,13 @@ pub(super) struct Foreteller {
     total: DigestSum,
     actors: Vec<DigestSum>,
     events: Vec<DigestSum>,
-    /// How often each actor is named.
+    /// The number of times that each actor is named.
     named: Vec<u32>,
-    /// Those of whom that has changed by a turn, and what it was.
+    /// The actors for whom that number has changed by a turn, and what it was.
     changed: Vec<(u32, u32)>,
-    /// Those that were named less often.
+    /// The actors that were named less often.
     left: Vec<u32>,
-    /// Those that nobody names any more.
+    /// The actors that nobody names any more.
     gone: SmallVec<[u32; 8]>,
 }
 
@@ -97,7 +97,7 @@ impl ForetoldTurn<'_> {
         }
     }
 
-    /// How many events the turn queues for that actor, from that one on, which have an order.
+    /// Returns how many events with an order the turn queues for that actor, from that one on.
     fn queued(&self, target: u32, from: usize) -> usize {
         let mut queued = self.deed.queued[from..].iter();
         let is_same = |other: &Sending| other.is_ordered && self.name(other.target) == target;

@@ -24,9 +24,9 @@ pub(super) struct Sought {
     pub(super) wanted: Vec<(u32, usize)>,
     /// The actors that somebody looks at, by their numbers.
     pub(super) watched: Vec<u32>,
-    /// Those by whom it is told whether a goal is reached; none if nothing is a goal.
+    /// The actors whose states tell whether a goal is reached; none if nothing is a goal.
     pub(super) goals: Vec<u32>,
-    /// Those whose messages get lost, or come twice, and whose turns are aborted.
+    /// The actors whose messages get lost, or come twice, and whose turns are aborted.
     pub(super) faults: [(EventFate, Vec<u32>); 3],
     pub(super) allowed: Allowed,
 }
@@ -35,14 +35,15 @@ pub(super) struct Sought {
 pub(super) struct SearchKnowledge {
     pub(super) limits: Limits,
     pub(super) asked: Sought,
-    /// How many actors the outside holds.
+    /// The number of actors that the outside holds.
     pub(super) roots: usize,
     pub(super) shapes: Shapes,
     pub(super) parts: Components,
     pub(super) deeds: Deeds,
     pub(super) seen: KnownSituations,
     pub(super) outcomes: Outcomes,
-    /// How many turns lead to the situations that are looked at, and the number of the first one that more lead to.
+    /// The number of turns that lead to the situations that are looked at, and the number of the first one that more lead
+    /// to.
     pub(super) depth: u32,
     pub(super) deeper_from: u32,
     /// Some actor arms timers for itself.

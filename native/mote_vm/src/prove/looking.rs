@@ -45,14 +45,14 @@ pub(super) struct FoundStep {
     /// The number of the situation that it leads to, or [`NEW`].
     pub(super) to: u32,
     pub(super) digest: Digest,
-    /// Where that begins among the bytes, and where it ends: at 0 where it was not written.
+    /// The places where that begins among the bytes, and where it ends: at 0 if it was not written.
     from: u32,
     end: u32,
     /// The flaw that was found there.
     pub(super) wrong: Option<FindingKind>,
 }
 
-/// How a look has ended.
+/// The end of a look.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum LookEnd {
     /// These steps, up to that one, lead on.
@@ -63,7 +63,7 @@ pub(super) enum LookEnd {
     MayRest(u32),
     /// It has too much to look at.
     TooLarge,
-    /// As many turns have led to it as may.
+    /// The greatest number of turns has led to it.
     TooDeep,
     /// The turn of that event is not known.
     Unknown(u32),
@@ -95,7 +95,7 @@ pub(super) struct Looker {
     pub(super) steps: Vec<FoundStep>,
     bytes: RoomyBytes,
     views: Vec<[u64; 2]>,
-    /// Of each situation its place in the batch, where its steps begin, and how the look has ended.
+    /// For each situation its place in the batch, where its steps begin, and how the look has ended.
     pub(super) looked: Vec<(u32, u32, LookEnd)>,
 }
 

@@ -139,7 +139,7 @@ impl Allowed {
     }
 }
 
-/// Something that was found, and the order of turns that leads there: of each event its place in the queue, and its fate.
+/// A finding, and the order of turns that leads there: for each event its place in the queue, and its fate.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
     /// The kind of the finding.

@@ -41,7 +41,7 @@ pub(super) struct Numbering {
     pub(super) actors: Vec<u32>,
     /// Number of actors whose captures were met.
     followed: usize,
-    /// How often actors have looked at those that they hold; none has a colour before the first time.
+    /// The number of rounds in which actors have looked at those that they hold; none has a colour before the first round.
     rounds: usize,
     /// The look of each actor.
     looks: Vec<u64>,

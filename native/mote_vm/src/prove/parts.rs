@@ -26,9 +26,9 @@ pub(super) enum Component<'h> {
     Tuple(usize),
     /// A function, by a word that is the same for the same function; as many captures follow.
     Function(Value, usize),
-    /// As many elements follow, and the tail.
+    /// A list: as many elements follow, and the tail.
     List(usize),
-    /// As many keys follow, each with its item.
+    /// A map: as many keys follow, each with its item.
     Map(usize),
     /// A sponsor and an address follow.
     On,

@@ -21,7 +21,7 @@ use super::shapes::Shapes;
 use super::situation::{Situation, WaitingEvent};
 use smallvec::SmallVec;
 
-/// Some of the events that may be next, all of them for that actor.
+/// A choice among the events that may be next, all of them for one actor.
 #[derive(Clone)]
 pub(super) struct Choice {
     pub(super) target: u32,
@@ -30,7 +30,7 @@ pub(super) struct Choice {
     is_safe: bool,
 }
 
-/// Who knows whom in a situation. It keeps its room from one to the next.
+/// The relation of who knows whom in a situation. It keeps its room from one to the next.
 #[derive(Default)]
 pub(super) struct Acquaintance {
     /// Whom each actor holds.

@@ -26,10 +26,10 @@ use crate::threads::thread::Dispatch;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::time::Instant;
 
-/// Where a search begins.
+/// The beginning of a search.
 pub(super) struct FirstScene {
     pub(super) situation: Situation,
-    /// How many actors the outside holds.
+    /// The number of actors that the outside holds.
     pub(super) roots: usize,
     pub(super) shapes: Shapes,
     pub(super) parts: Components,
@@ -46,7 +46,7 @@ pub struct Search {
     /// said.
     goal_views: FxHashMap<u64, u32>,
     is_goal: Vec<bool>,
-    /// Of each situation what they are there.
+    /// The goal view of each situation.
     goal_view_of: Vec<u32>,
     /// Nothing more is to be found out of goals.
     is_judged: bool,
@@ -365,7 +365,7 @@ impl Search {
         self.find(dispatch, FindingKind::Rest, None);
     }
 
-    /// Something is wrong, unless that is allowed.
+    /// Notes a flaw, unless it is allowed.
     fn fail(&mut self, dispatch: &mut Dispatch, what: FindingKind, step: Option<u32>) {
         if !self.known.asked.allowed.allows(what) && !self.failed {
             self.failed = true;

@@ -123,7 +123,7 @@ impl KnownSituations {
     }
 }
 
-/// Some bits of a digest, where a place has room for them.
+/// Returns some bits of a digest, for which a place has room.
 fn mark(digest: Digest) -> u32 {
     digest[2] & !NUMBER
 }

@@ -13,18 +13,18 @@ impl SentBy {
     /// It has come before, and comes once more: nobody's other events are ordered with it.
     pub(super) const COPY: SentBy = SentBy(2);
 
-    /// Nobody yet: it is a timer's, which is armed.
+    /// The sender of a timer that is armed: nobody yet.
     pub(super) const ARMED: SentBy = SentBy(3);
 
     /// The clock: its timer has fired.
     pub(super) const CLOCK: SentBy = SentBy(4);
 
-    /// Somebody who sends nothing more, told from others by a number.
+    /// Returns the mark of a sender that sends nothing more, told from others by a number.
     pub(super) fn gone(number: u32) -> SentBy {
         SentBy(5 + 2 * number)
     }
 
-    /// That actor, which sends nothing more.
+    /// Returns the mark of that actor, which sends nothing more.
     pub(super) fn gone_actor(number: u32) -> SentBy {
         SentBy::gone(number + 1)
     }

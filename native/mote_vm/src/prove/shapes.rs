@@ -139,8 +139,8 @@ const TIMER: u64 = u64::MAX - 1;
 const TIMED: u64 = u64::MAX - 2;
 const GAP: u64 = u64::MAX - 3;
 
-/// Somebody whom values name: an actor, or a timer by its thread and its serial number. A situation takes timers for actors that do
-/// nothing.
+/// A referent of values: an actor, or a timer by its thread and its serial number. A situation takes timers for actors that
+/// do nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Referent {
     Actor(*const Actor),
@@ -160,7 +160,7 @@ pub(super) struct Sketching<'s> {
     pub(super) parts: &'s mut Components,
     /// The numbers of actors that were known before.
     known: FxHashMap<Referent, u32>,
-    /// Those that were not, and have got the next numbers.
+    /// The referents that were not known, and have got the next numbers.
     found: Vec<Referent>,
     next: u32,
 }

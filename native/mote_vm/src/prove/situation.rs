@@ -28,7 +28,7 @@ pub(super) struct Named {
 pub(super) struct WaitingEvent {
     pub(super) target: u32,
     pub(super) sender: SentBy,
-    /// How many events of the same sender wait for the same actor before it, where they have an order.
+    /// The number of events of the same sender that wait for the same actor before it, if they have an order.
     pub(super) place: u32,
     pub(super) message: Named,
 }
@@ -152,7 +152,7 @@ impl Situation {
         taken
     }
 
-    /// Those that were behind an event in its row come one earlier.
+    /// Moves the events behind a taken one in its row one place forward.
     fn close_row(&mut self, taken: &WaitingEvent, at: usize) {
         for other in &mut self.pending[at..] {
             other.place -= u32::from(other.is_in_row_with(taken));

@@ -22,19 +22,19 @@ pub(super) struct SearchSteps {
     looked_at: usize,
     /// Number of situations that are known.
     known: u32,
-    /// Those of the situation that is looked at.
+    /// The steps of the situation that is looked at.
     steps: Vec<(u32, u32)>,
 }
 
 /// All steps of a search, to be walked along.
 pub(super) struct StepGraph {
     to: Vec<u32>,
-    /// Where the steps of each situation begin, and where the last ones end.
+    /// The places where the steps of each situation begin, and where the last ones end.
     from: Vec<u32>,
 }
 
 impl SearchSteps {
-    /// Those of a search that knows where it begins.
+    /// Creates the steps of a search that knows where it begins.
     pub(super) fn new() -> SearchSteps {
         SearchSteps {
             bytes: Vec::new(),

@@ -19,7 +19,7 @@ const LONGEST_DELAY: u64 = 1 << 48;
 pub(super) struct TimerBounds {
     /// The milliseconds that each has left at most: less than none is one that is late.
     left: Vec<i64>,
-    /// How much later one is due than another at most, row by row.
+    /// Upper bounds on how much later one timer is due than another, row by row.
     later: Vec<i64>,
 }
 
@@ -82,7 +82,7 @@ impl TimerBounds {
         (0..self.len()).all(|other| other == at || waits(other))
     }
 
-    /// That one fires before all others.
+    /// Tightens the bounds: that timer fires before all others.
     pub(super) fn fire(&mut self, at: usize) {
         let count = self.len();
         for b in 0..count {
@@ -102,7 +102,7 @@ impl TimerBounds {
         self.remove(at);
     }
 
-    /// That one is no more.
+    /// Removes a timer from the bounds.
     pub(super) fn remove(&mut self, at: usize) {
         let count = self.len();
         let mut place = 0;

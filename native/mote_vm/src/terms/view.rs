@@ -76,7 +76,7 @@ pub struct FunctionTerm<'m, O = Committed> {
     pub module: Atom,
     /// See `module`.
     pub name: Atom,
-    /// How many arguments it takes.
+    /// The number of its arguments.
     pub arity: u32,
     /// The hash of the unit.
     pub version: u64,

@@ -1,15 +1,17 @@
 //! Turns that are away: the turns of a beam sponsor run outside of the machine. They may block, and have side effects.
 //!
 //! Invariants:
-//! 1. While a turn of it is away, an actor is **away**, too: it stays with this thread, and what comes for it waits in a line of its
-//!    own. No thread takes it over (`is_done`), and it is not given away: a thread that asks for it waits in line.
-//! 2. What a turn has done while away comes back as a whole. It is staged and committed here, between two batches, like the
-//!    effects of any other turn (away/back.rs): by the thread, or while that sleeps by whoever tells of the end (stand_in.rs). Only the first
-//!    report that a turn has ended counts.
+//! 1. While a turn of an actor is away, the actor is **away**, too. It stays with this thread, and its events wait in a
+//!    line of its own. No thread takes it over (`is_done`), and it is not given away: a thread that asks for it waits in
+//!    line.
+//! 2. The effects of a turn that was away come back as a whole. They are staged and committed here, between two batches,
+//!    like the effects of any other turn (away/back.rs): by the thread, or, while it sleeps, by the caller that reports
+//!    the end (stand_in.rs). Only the first report of an end counts.
 //! 3. At most `most` turns are away. At that limit nothing leaves the queue. So turns begin in the order of their events,
 //!    except for actors that are away, and with `most` of 1 the sponsor is first in, first out.
-//! 4. A turn that is away is outstanding, and its actor and its message are roots, as is what is in line (away/lines.rs).
-//! 5. What a beam turn causes runs where its receivers belong (away/home.rs).
+//! 4. A turn that is away is outstanding, and its actor and its message are roots, as are events in lines
+//!    (away/lines.rs).
+//! 5. The consequences of a beam turn run where its receivers belong (away/home.rs).
 mod back;
 mod home;
 mod lines;

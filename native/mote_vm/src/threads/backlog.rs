@@ -3,10 +3,11 @@
 //! Turns cost units (a small turn is one, fuel counts extra) and batches take time, so a unit has a price. A price that is high
 //! only because the system interrupted the thread must not wake a thread: the lower of the last two counts.
 //!
-//! Work that follows from an event counts as well. Moving an event with its actor, and sending back the results, costs many
-//! times as much as a small turn. So small turns count only in two cases. The queue grows: each event may be the root of
-//! a tree, and what has grown for long is expected to grow for longer. Or the queue has kept its length for long: each
-//! event is part of a chain. A queue that shrinks, or has only just stopped growing, is nearly done.
+//! Work that follows from an event counts as well. Moving an event with its actor, and sending back the results, costs
+//! many times as much as a small turn. So small turns count only in two cases. First, the queue grows: each event may be
+//! the root of a tree, and a queue that has grown for long is expected to grow for longer. Second, the queue has kept its
+//! length for long: each event is part of a chain. A queue that shrinks, or has only just stopped growing, is nearly
+//! done.
 
 /// A turn of this many units ends its batch and stands for those that wait: one long turn is rarely alone.
 pub(crate) const LONG: u64 = 128;

@@ -1,19 +1,22 @@
-//! The thread of a durable or recorded machine: it writes down what comes in before it lets it in. Running that again is in
-//! journaling/again.rs.
+//! The thread of a durable or recorded machine. It writes down everything that comes in before it lets it in.
+//! journaling/again.rs runs the journal again.
 //!
-//! What a turn does follows from what has entered, from where between the turns it has entered, from the time, and from random numbers.
-//! The time stands still between two entries of the journal, and random numbers follow from the seed in its header.
+//! The effects of a turn follow from the entries, from their places between the turns, from the time, and from random
+//! numbers. The time stands still between two entries of the journal, and random numbers follow from the seed in its
+//! header.
 //!
 //! Invariants:
-//! 1. Nothing that is noted runs before the disk has it, and the copy if that is waited for, and the clock shows no other time than that of the last entry. So what a turn
-//!    tells the outside follows from what is on the disk.
-//! 2. Timers that are due come before what enters with the same entry.
-//! 3. What depends on anything else does not happen: a turn for which there is no memory ends the machine, one that watches a process
-//!    is aborted, and nobody stands in.
-//! 4. While turns run, there is an entry after so many of them at least. So a machine that runs its journal again, and as many turns
-//!    after the last entry, has done all that the outside has heard of: the same, since nothing else enters before.
-//! 5. A key that is let go of goes with the entry that says so, and finds nothing from there on, whoever has it: a machine that runs its
-//!    journal again does not know who has. What is noted while the door is closed is for keys that are there (`noted`).
+//! 1. Nothing that is noted runs before the disk has it, and the copy if the machine waits for one. The clock shows the
+//!    time of the last entry. So everything that a turn tells the outside follows from the contents of the disk.
+//! 2. Due timers come before the messages of the same entry.
+//! 3. Nothing happens that depends on anything else: a turn for which there is no memory ends the machine, a turn that
+//!    monitors a process is aborted, and nobody stands in.
+//! 4. While turns run, there is an entry after so many of them at least. So a machine that runs its journal again, and as
+//!    many turns after the last entry, has done everything that the outside has heard of. The turns are the same, since
+//!    nothing else enters before.
+//! 5. A released key ends with the entry that releases it, and finds nothing from there on, whoever has it: a machine
+//!    that runs its journal again does not know who has. Notes that are taken while the door is closed are for existing
+//!    keys (`noted`).
 pub(crate) mod again;
 mod told;
 
@@ -114,7 +117,7 @@ impl Dispatch {
         self.context.station.timers.next() <= now || is_late && !self.turn.queue.is_empty()
     }
 
-    /// Where it is now between its turns.
+    /// Returns the present place between its turns.
     pub(crate) fn journal_place(&self, journal: &Journal) -> JournalPlace {
         let [turns, others @ ..] = figures(&self.turn.counts);
         let [turns_then, others_then @ ..] = figures(&self.journaled);

@@ -1,11 +1,11 @@
-//! A machine that has done nothing for long: it collects what is garbage, however little was allocated, and keeps no free memory.
+//! A machine that has been idle for long collects its garbage, however little was allocated, and keeps no free memory.
 //!
 //! Nobody watches the machine for that. A thread that falls asleep where there would be something to give back sleeps no
 //! longer than until then; one that has nothing to give back sets no time at all.
 //!
 //! Invariants:
-//! 1. What a thread has to do when its time is over is what it has set the time for: it never wakes for nothing again and again.
-//! 2. A stand-in that leaves something to give back wakes the thread, once, if that sleeps without a thought of it.
+//! 1. When the time of a thread is over, it has something to do: it never wakes for nothing again and again.
+//! 2. A stand-in that leaves something to give back wakes the thread, once, if the thread sleeps without a time for that.
 use crate::heap::block::BLOCK;
 use crate::threads::thread::Dispatch;
 use std::cell::Cell;

@@ -1,5 +1,5 @@
-//! Dispatch threads: where events wait for them (inbox.rs, station.rs), how they run turns (thread.rs, run_turn.rs),
-//! share work, sleep and wake, and how a test runs them in an order of its choice ([`seeded`]).
+//! Dispatch threads: the places where events wait for them (inbox.rs, station.rs), running turns (thread.rs,
+//! run_turn.rs), sharing work, sleeping and waking, and running them in a test in an order of its choice ([`seeded`]).
 pub(crate) mod away;
 pub(crate) mod backlog;
 pub(crate) mod collection_due;

@@ -1,11 +1,11 @@
 //! The passing of manual time: from one moment at which a timer is due to the next, and never before everything caused by the last
 //! one is done.
 //!
-//! A caller that moves the clock by hand takes the first step, and says how far it wants to get. From then on the last thread
-//! that is awake takes the steps, since waiting for quiet and stepping from outside costs two wakings a moment. If more than one
-//! thread falls asleep at once, or threads have taken many steps, nobody takes the next one; the caller that waits for quiet
-//! takes it, if it is still alive. What that thread itself has due it fires at once, and goes on with the batch of turns that it
-//! is in: a moment in which little happens costs little.
+//! A caller that moves the clock by hand takes the first step, and says how far it wants to get. From then on the last
+//! thread that is awake takes the steps, since waiting for quiet and stepping from outside costs two wakings a moment. If
+//! more than one thread falls asleep at once, or threads have taken many steps, nobody takes the next one; the caller
+//! that waits for quiet takes it, if it is still alive. That thread fires its own due timers at once, and goes on with
+//! its current batch of turns. So a moment in which little happens costs little.
 //!
 //! Invariant: a thread moves the clock only while nothing is outstanding but the thread itself (quiescence.rs), which has
 //! nothing to run, and a caller outside only while nothing is outstanding but the caller (machine/time.rs). So a moment begins in

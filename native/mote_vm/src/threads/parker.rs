@@ -57,7 +57,7 @@ struct Sleeper {
     thread: Thread,
     id: cores::ThreadId,
     bound: bool,
-    /// Where it waits, if it has sockets.
+    /// The poller that it waits in, if it has sockets.
     poller: Option<Arc<Poller>>,
 }
 

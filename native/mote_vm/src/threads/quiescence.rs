@@ -1,11 +1,12 @@
 //! Counts exactly whether anything is left to do in a machine.
 //!
-//! Outstanding are: every awake thread, and every inbox that is not empty. An event in a queue needs no count of its own,
-//! for its thread is awake. Turns that are away (away.rs) are, apart from the others: whoever moves time by hand may want to go on
-//! although they have not ended ([`Quiet::Native`]). Timers that are not due are not.
+//! Every awake thread and every inbox that is not empty is outstanding. An event in a queue needs no count of its own,
+//! since its thread is awake. Turns that are away (away.rs) are outstanding as well, but counted separately: a caller
+//! that moves time by hand may want to go on although they have not ended ([`Quiet::Native`]). Timers that are not due
+//! are not outstanding.
 //!
-//! A caller that stands in counts as its thread does, but in a lane of the thread's own as long as nobody wants to know whether it
-//! is quiet: so those that stand in for several threads write nothing in common.
+//! A stand-in counts as its thread does, but in a lane of that thread as long as nobody asks whether the machine is
+//! quiet. So stand-ins for several threads write nothing in common.
 //!
 //! Invariants:
 //! 1. An inbox is added, under its lock, before the first thing is in it, and taken off after everything has left it, by
@@ -14,10 +15,11 @@
 //!    outside or a timer can raise it again.
 //! 3. A waiter is notified when the count is zero after the waiter was registered, and never because of an earlier zero: the
 //!    waiter may have added something in between. The same holds for the count without turns that are away.
-//! 4. Whoever wants to know says so in `awaited`, then looks at the lanes, and then at the count. Whoever stands in is in its lane first,
-//!    then looks at `awaited`, and moves to the count if that is set. So a lane that was seen empty holds nobody later who is not in the
-//!    count, and with all of them empty the count says everything. Who leaves a lane looks at `awaited` afterwards, and tells the waiters.
-//!    The look at a lane is a step that changes it, as those of who stands in are: the later one of two sees what came before the other.
+//! 4. A caller that asks sets `awaited`, then reads the lanes, and then the count. A stand-in enters its lane first, then
+//!    reads `awaited`, and moves to the count if that is set. So a lane that was seen empty later holds no stand-in that
+//!    is not in the count, and if all lanes are empty the count says everything. A stand-in that leaves a lane reads
+//!    `awaited` afterwards, and notifies the waiters. Reading a lane is a step that changes it, like the steps of a
+//!    stand-in: the later one of two sees everything that came before the other.
 use crate::base::ids::ThreadNumber;
 use crate::base::sync::{
     AcqRel, AtomicBool, AtomicIsize, AtomicUsize, CachePadded, Mutex, Relaxed, SeqCst,

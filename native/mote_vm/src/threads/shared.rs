@@ -1,5 +1,5 @@
-//! A machine as its threads know it: the state that all of them share, and what they may ask of it. How a machine is set up, and
-//! what callers outside do with it, is in machine/.
+//! A machine as its threads know it: the state that all of them share, and the operations on it. machine/ sets a machine
+//! up, and has the operations of callers outside.
 use crate::base::clock::Clock;
 use crate::base::ids::{ThreadNumber, TimerId};
 use crate::base::quota::Account;

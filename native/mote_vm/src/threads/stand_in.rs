@@ -1,5 +1,5 @@
-//! Standing in: a caller that waits for an answer runs the turns that lead to it, in place of the thread that sleeps; and whoever
-//! tells of the end of a turn that was away commits it.
+//! Standing in: a caller that waits for an answer runs the turns that lead to it, in place of the sleeping thread; and a
+//! caller that reports the end of a turn that was away commits it.
 //!
 //! Waking a thread, and being woken by it, takes ten to a hundred times as long as the turn between the two. A caller
 //! outside that has nothing else to do before it is answered saves both. If the thread that its message enters by is
@@ -13,28 +13,30 @@
 //! 2. A stand-in counts as an awake thread as long as it is there (quiescence.rs). When it has gone, it looks for what
 //!    has come in meanwhile, as a thread that falls asleep does (inbox.rs, invariant 3). If it leaves something to do, it
 //!    leaves its count as well, once, until the thread has woken (`is_wanted`).
-//! 3. It neither stays long nor needs much of the caller's stack. Its turns have little fuel, of which each call of the language
-//!    takes one unit, and a primitive that would take more than is left is not begun, or ends soon (base/work.rs). What takes
-//!    longer than its fuel says ends at its next look around, as do all turns after it (turn/fuel.rs). Calls of native code nest
-//!    no deeper than there is stack for; nothing else takes stack in proportion to what a turn does. A turn that needs more of
-//!    any of these leaves nothing behind and stays first in the queue. So a thread that wakes meanwhile waits no longer than for
-//!    a turn of its own, or some small ones.
+//! 3. It neither stays long nor needs much of the caller's stack. Its turns have little fuel, of which each call of the
+//!    language takes one unit, and a primitive that would take more than is left is not begun, or ends soon
+//!    (base/work.rs). A turn that takes longer than its fuel suggests ends at its next look around, as do all turns after
+//!    it (turn/fuel.rs). Calls of native code nest no deeper than there is stack for; nothing else takes stack in
+//!    proportion to what a turn does. A turn that needs more of any of these leaves nothing behind and stays first in the
+//!    queue. So a thread that wakes meanwhile waits no longer than for a turn of its own, or some small ones.
 //! 4. It hands on whatever it takes in before it leaves, or the thread is woken for that. This includes what comes
 //!    between two of its batches, and what is for others (`owes`).
-//! 5. It forgets everything that it has unpacked and made if nothing can have kept it, so a question leaves no
-//!    garbage. Roots are states of actors, queues, timers and what other threads were given (gc/roots.rs). When no turn has
-//!    touched any of these, no event has gone to another thread, and nothing waits, nothing new can be reached. If one actor has
-//!    become, once, what that one holds can be reached, and nothing else (kept.rs).
+//! 5. It forgets everything that it has unpacked and made if nothing can have kept it, so a question leaves no garbage.
+//!    Roots are states of actors, queues, timers and what other threads were given (gc/roots.rs). When no turn has
+//!    touched any of these, no event has gone to another thread, and nothing waits, nothing new can be reached. If one
+//!    actor has become, once, only the new state of that actor can be reached (kept.rs).
 //! 6. It never sleeps, never collects, and never runs what callers want done between turns. Anything else that takes long
 //!    stays with the thread as well: unpacking many or large messages, and turning large messages into terms that leave
 //!    the machine. A turn that sends such a message is rolled back, like one that needs more fuel.
-//! 7. Of a thread whose turns are away, a stand-in ends those that have ended, and sends out those that may begin then. It runs
-//!    none itself. What would have to run once more, has done much, or is given much is left to the thread.
+//! 7. For a thread whose turns are away, a stand-in commits the turns that have ended, and sends out those that may begin
+//!    then. It runs none itself. Turns that would have to run once more, that have done much, or that are given much are
+//!    left to the thread.
 //! 8. The caller's own message need not go by the inbox: the stand-in brings it to the queue, if the thread has taken in
 //!    everything that entered before it, and there is room and memory for it. A handle that is followed during a stand-in needs
 //!    no other root: no collection begins before the stand-in has gone (invariant 1).
-//! 9. Who sends while a stand-in is there does not wake the thread, and may wait for an answer. If the stand-in takes that in, and anybody
-//!    waits when it goes, the thread is woken to see to it, and sleeps for a moment only as long as that happens again.
+//! 9. A caller that sends while a stand-in is there does not wake the thread, and may wait for an answer. If the stand-in
+//!    takes that message in, and anybody waits when it leaves, the thread is woken to see to it, and sleeps only for a
+//!    moment as long as that happens again.
 mod ends;
 mod kept;
 #[cfg(all(test, not(any(miri, loom))))]

@@ -1,17 +1,18 @@
 //! A turn for which there is no memory runs once more after a whole collection, before it is given up.
 //!
 //! Invariants:
-//! 1. Between the turn that found no memory and the end of a collection that began afterwards, the thread runs no turn. No other
-//!    thread of the machine does either while that collection goes on, so that cells can move; it goes on in slices and pauses as
-//!    short as ever. If something has run all the same, from outside, another collection follows that does all in its pauses,
-//!    however long they take: it is that or an accepted message.
-//! 2. A turn is given up only if a whole collection has just found no room for it, or if one has a moment ago and found little:
-//!    a thread that is full waits for collections a fifth of its time, and not all of it. A bomb fills a machine again and
-//!    again with the little that each collection finds.
-//! 3. What decides is what lives and waits, not which blocks it lies in: messages that wait do not move, and may keep every block
-//!    from being emptied. Where they leave a block, a turn may take a block beyond the quota, and only then waits for a collection.
-//! 4. Each time that something has come in and few events wait, one turn that would be given up has a block all the same, up to half of
-//!    the quota beyond it: it may be what makes the machine let go of something.
+//! 1. Between the turn that found no memory and the end of a collection that began afterwards, the thread runs no turn.
+//!    No other thread of the machine does either while that collection goes on, so that cells can move; it goes on in
+//!    slices and pauses as short as ever. If something from outside has run all the same, another collection follows that
+//!    does everything in its pauses, however long they take: otherwise an accepted message would be lost.
+//! 2. A turn is given up only if a whole collection has just found no room for it, or if one has run a moment ago and
+//!    found little. So a full thread waits for collections a fifth of its time, and not all of it. A fork bomb fills a
+//!    machine again and again with the little that each collection finds.
+//! 3. The amount of live and waiting data decides, not the blocks that it lies in: waiting messages do not move, and may
+//!    keep every block from being emptied. If they leave room for a block, a turn may take a block beyond the quota, and
+//!    only then waits for a collection.
+//! 4. Each time that something has come in and few events wait, one turn that would be given up gets a block all the
+//!    same, up to half of the quota beyond it: that turn may make the machine release something.
 use crate::heap::pace::SHARE_WHEN_FULL;
 use crate::threads::thread::Dispatch;
 use std::time::{Duration, Instant};

@@ -128,7 +128,7 @@ struct Intake {
     due: Vec<Timer>,
 }
 
-/// Something for a thread to do between two turns.
+/// Makes a task that a thread does between two turns.
 pub(crate) fn task(act: impl FnOnce(&mut Dispatch) + Send + 'static) -> ThreadTask {
     Box::new(|own| act(own.downcast_mut().expect("a thread's own side")))
 }

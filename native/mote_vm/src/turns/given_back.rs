@@ -25,7 +25,8 @@ pub(crate) struct GivenBack {
     /// Number of turns that the thread had counted when something was given back last, and how much waited in front then.
     turns: u64,
     waiting: u64,
-    /// How much was in front at the run of a message, and what its runs have cost; those that come next are last.
+    /// For each run of a message the number of events that were in front, and the cost of its runs; those that come next
+    /// are last.
     runs: Vec<(u64, u64)>,
 }
 

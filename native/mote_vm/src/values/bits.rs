@@ -34,7 +34,7 @@ impl<'h> Bits<'h> {
         self.len
     }
 
-    /// Some of them, which must be there.
+    /// Returns some of them, which must exist.
     #[inline(always)]
     pub(crate) fn part(self, range: Range<usize>) -> Bits<'h> {
         debug_assert!(range.start <= range.end && range.end <= self.len);
@@ -85,7 +85,7 @@ impl<'h> Bits<'h> {
         (0..self.bytes()).map(move |i| self.padded_number(i * 8, 8) as u8)
     }
 
-    /// At most 64 of them from a place on as a number, the highest first; zeros for those behind the end.
+    /// Returns at most 64 of them from a place on as a number, the highest first; zeros for those behind the end.
     #[inline]
     fn padded_number(self, at: usize, bits: usize) -> u64 {
         let there = bits.min(self.len - at);
@@ -96,7 +96,7 @@ impl<'h> Bits<'h> {
         }
     }
 
-    /// At most 64 of them as a number, the highest first.
+    /// Returns at most 64 of them as a number, the highest first.
     #[inline(always)]
     pub(crate) fn number(self) -> u64 {
         let (from, bits) = (self.from, self.len);
@@ -115,7 +115,8 @@ impl<'h> Bits<'h> {
         all as u64 & mask(bits)
     }
 
-    /// At most 64 of them as a number in little endian order: whole bytes from the lowest on, then what is left as the highest bits.
+    /// Returns at most 64 of them as a number in little endian order: whole bytes from the lowest on, then the rest as the
+    /// highest bits.
     pub(crate) fn little_endian(self) -> u64 {
         let whole = self.len / 8;
         let low = (0..whole).fold(0, |n, i| {

@@ -189,7 +189,7 @@ pub trait Foreign: Any + Send + Sync {
     fn is_negative(&self) -> bool {
         false
     }
-    /// How many arguments a function takes.
+    /// Returns the number of arguments of a function.
     fn arity(&self) -> Option<i64> {
         None
     }

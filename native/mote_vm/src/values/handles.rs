@@ -222,7 +222,7 @@ const FEW: usize = 128;
 pub(crate) struct Handles {
     inner: CachePadded<Mutex<Book>>,
     ended: CachePadded<Mutex<Vec<Key>>>,
-    /// Those of the book.
+    /// The seats of the book.
     seats: Arc<Seats>,
     quota: Arc<Quota>,
     secret: RandomState,

@@ -23,9 +23,9 @@ pub(crate) struct JournalCopy {
 
 #[derive(Default)]
 struct CopyState {
-    /// Where the journal ends.
+    /// The end of the journal.
     written: JournalEnd,
-    /// Where the copy ends, while it is waited for.
+    /// The end of the copy, while somebody waits for it.
     reached: Option<JournalEnd>,
     more: Option<DurableWaiter>,
 }

@@ -23,7 +23,7 @@ const MAGIC: u64 = u64::from_le_bytes(*b"MOTE\0jnl");
 /// The version of the format.
 const VERSION: u64 = 2;
 const HEADER: usize = 104;
-/// Where `before` is in it.
+/// The offset of `before` in the header.
 pub(crate) const BEFORE: u64 = 88;
 const HEAD: usize = 48;
 
@@ -38,7 +38,7 @@ pub struct JournalHeader {
     pub secret: [u64; 2],
     /// The steps that a turn may take.
     pub fuel: u64,
-    /// How many messages were told to processes before, and how many addresses were given out by that.
+    /// The number of messages told to processes before, and of the addresses given out by that.
     pub told: u64,
     /// See `told`.
     pub named: u64,
@@ -50,7 +50,8 @@ pub struct JournalHeader {
     pub before: u64,
 }
 
-/// Where in a machine's turns something has entered, and what shows that the machine is the one that it was.
+/// The place among a machine's turns at which something has entered, and a digest that shows that the machine is the one
+/// that it was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct JournalPlace {
     /// Turns since the journal begins.
@@ -141,7 +142,7 @@ impl JournalWriter {
         })
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// When a journal waits for the disk.
+/// The mode in which a journal waits for the disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum JournalSync {
     /// After each batch; what comes at the same time is gathered for a moment.
@@ -41,10 +41,10 @@ pub enum JournalSync {
     Unacknowledged,
 }
 
-/// How a journal is kept.
+/// The configuration of a journal.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct JournalConfig {
-    /// When it waits for the disk.
+    /// The mode in which it waits for the disk.
     pub sync: JournalSync,
     /// Messages to processes have numbers.
     pub numbered: bool,
@@ -57,7 +57,7 @@ pub struct JournalInfo {
     pub number: u64,
     /// Bytes of its file.
     pub bytes: u64,
-    /// How many messages were told to processes in all lives, and how many addresses were given out by that.
+    /// The number of messages told to processes in all lives, and of the addresses given out by that.
     pub told: u64,
     /// See `told`.
     pub named: u64,
@@ -114,7 +114,7 @@ struct JournalBook {
     writer: Option<JournalWriter>,
     batches: u64,
     took: Duration,
-    /// How long the last batch took, when it was over, and how many waited for it.
+    /// The duration of the last batch, the time at which it was over, and the number of callers that waited for it.
     last: (Duration, Instant, usize),
 }
 

@@ -90,7 +90,7 @@ pub struct OutboxInfo {
     pub closed: bool,
 }
 
-/// Why reading came to an end.
+/// The reason why reading came to an end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReadEnd {
     /// Nothing was left: a wake-up comes with the next letter.

@@ -74,7 +74,7 @@ impl Buffer {
         self.from == self.bytes.len()
     }
 
-    /// It goes.
+    /// Ends the buffer, and gives its memory back.
     pub(crate) fn end(self, quota: &Quota) {
         quota.give(self.charged);
     }

@@ -65,7 +65,7 @@ pub(crate) struct SocketRecord {
     pub(crate) unsent: u16,
     /// Number of reads so far: the timer of one that is over does nothing.
     pub(crate) reads: u32,
-    /// Whoever waits for a read, or `NONE`.
+    /// The customer that waits for a read, or `NONE`.
     pub(crate) reader: Value,
     pub(crate) spec: ReadSpec,
     pub(crate) timer: Option<Box<TimerId>>,
@@ -88,7 +88,7 @@ const _: () = assert!(cfg!(loom) || size_of::<SocketRecord>() <= 128);
 #[derive(Default)]
 pub(crate) struct Output {
     pub(crate) bytes: Buffer,
-    /// Whoever waits, and how many bytes have been written in all by then.
+    /// The waiting customers, each with the number of bytes that have been written in all when its write is done.
     pub(crate) writers: VecDeque<(u64, Value)>,
     /// Bytes that were to be written in all.
     pub(crate) end: u64,

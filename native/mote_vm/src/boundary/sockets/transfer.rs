@@ -21,7 +21,7 @@ pub(crate) type ReadRoom = [MaybeUninit<u8>];
 /// The most bytes that one visit reads or writes.
 pub(crate) const VISIT: usize = 1 << 20;
 
-/// How far a read has come.
+/// The progress of a read.
 pub(crate) enum ReadStep {
     Waits,
     /// There may be more, for another visit.

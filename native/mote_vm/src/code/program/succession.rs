@@ -24,7 +24,7 @@ const CHANGE: [&str; 2] = [" change", " stashing change"];
 #[derive(Default)]
 pub(super) struct Successions(FxHashMap<BehaviourId, Vec<BehaviourId>>);
 
-/// How new versions take over actors.
+/// The way in which new versions take over actors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TakeOver {
     /// While turns run: only where that makes no difference to who runs them.
@@ -35,7 +35,7 @@ pub enum TakeOver {
     Never,
 }
 
-/// Why the actors of a behaviour go on with an older version.
+/// The reason why the actors of a behaviour go on with an older version.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum WhyStaying {
     /// The present version has nothing that follows it.
@@ -53,9 +53,9 @@ pub struct StayingBehaviour {
     pub(crate) id: BehaviourId,
     /// Its name, as it is written.
     pub name: Atom,
-    /// How many captures it has, as they are written.
+    /// The number of its captures, as they are written.
     pub captures: usize,
-    /// Why its actors stay what they are.
+    /// The reason why its actors stay what they are.
     pub why: WhyStaying,
 }
 

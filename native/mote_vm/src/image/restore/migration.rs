@@ -40,11 +40,11 @@ pub struct Migrated {
 pub type AskMigration<'a> =
     &'a mut dyn FnMut(&mut dyn Iterator<Item = MigratingActor<'_>>) -> Option<Migrated>;
 
-/// Which actors become others, and who says so.
+/// The actors that become others, and the function that says so.
 pub struct Migration<'a> {
     /// The numbers of their behaviours in the tables.
     pub behaviours: &'a [u32],
-    /// Those of behaviours that take up their present version as they are.
+    /// Behaviours whose actors take up the present version as they are.
     pub renewed: &'a [u32],
     /// Is asked until there is an answer for all of them.
     pub ask: AskMigration<'a>,

@@ -129,7 +129,8 @@ fn rest(all: Bits<'_>, position: Value) -> Option<Bits<'_>> {
     (from <= all.len()).then(|| all.part(from..all.len()))
 }
 
-/// Some bits of a binary or a bitstring. Bytes that do not begin where a byte does are copied, which is paid for.
+/// Makes a value of some bits of a binary or a bitstring. Bytes that do not begin where a byte does are copied, which is
+/// paid for.
 #[inline(always)]
 fn part(
     heap: &mut Heap,

@@ -29,7 +29,7 @@ use std::rc::Rc;
 /// Programs that a thread keeps.
 const KEPT: usize = 32;
 
-/// Why nothing is found, and nothing is missing either.
+/// The reason why a search neither finds a match nor is certain that there is none.
 pub(super) enum Unsure {
     /// Invariant 2.
     Unknown,

@@ -33,7 +33,7 @@ struct Text {
     whole: Value,
 }
 
-/// So many tuples are compared by numbers: of fewer, making these takes longer than it saves.
+/// The least number of tuples that are compared by numbers: for fewer, making these takes longer than it saves.
 const MANY: usize = 32;
 
 /// `Enum.sort(list)`

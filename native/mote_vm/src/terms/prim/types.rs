@@ -109,7 +109,7 @@ pub(crate) fn is_pid(a: Value) -> bool {
     is_class(a, Class::Pid)
 }
 
-/// Whatever `send` delivers to.
+/// Returns whether `send` delivers to a value.
 #[inline(always)]
 pub(crate) fn is_address(a: Value) -> bool {
     a.is_address() || is_far_address(a)

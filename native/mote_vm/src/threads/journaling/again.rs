@@ -29,7 +29,7 @@ pub struct ReplayPlace {
     pub entry: usize,
 }
 
-/// How far to run: until a place has both, or `most` turns.
+/// The goal of a run: it ends at a place that has both, or after `most` turns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReplayGoal {
     /// The turns of that place.
@@ -51,11 +51,11 @@ pub enum ReplaySearch {
     Became(Key),
 }
 
-/// Where a replay has come to.
+/// The place that a replay has reached.
 pub struct Replayed {
     /// The place.
     pub place: ReplayPlace,
-    /// Whether that is the goal, or all that there is.
+    /// The place is the goal, or the end of the recording.
     pub is_over: bool,
     /// The number of the last turn that was looked for.
     pub found: Option<u64>,

@@ -22,7 +22,7 @@ pub(crate) struct Net {
     pub(super) unsent: VecDeque<Unsent>,
     pub(super) unsent_serial: u16,
     pub(super) scratch: Box<ReadRoom>,
-    /// Those whose bytes have been written.
+    /// Customers whose bytes have been written.
     pub(super) written: Vec<Value>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Net {
 pub(super) struct Unsent {
     pub(super) number: u32,
     pub(super) serial: u16,
-    /// When to look again, and how many bytes had gone before.
+    /// The time of the next look, and how many bytes had gone before.
     pub(super) until: Instant,
     pub(super) bytes_out: u64,
 }

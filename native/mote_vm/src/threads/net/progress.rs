@@ -116,7 +116,7 @@ impl Service<'_> {
         }
     }
 
-    /// There will be no connection. Of one that was to be accepted nobody has heard.
+    /// Ends a connection that could not be made. Nobody has heard of one that was to be accepted.
     fn is_none(&mut self, number: u32, error: &Error) {
         add(&self.net.sockets.counts.errors, 1);
         let is_over = |record: &mut SocketRecord| {
@@ -349,7 +349,7 @@ impl Service<'_> {
         }
     }
 
-    /// Whether bytes that wait keep the machine from being quiet.
+    /// Counts waiting bytes as outstanding, or no longer: they keep the machine from being quiet.
     fn count(&self, counted: usize, counts: usize) {
         let quiescence = self.context.machine.quiescence();
         match (counted, counts) {
@@ -359,7 +359,7 @@ impl Service<'_> {
         }
     }
 
-    /// Something has failed: a connection of which nothing can come any more is closed.
+    /// Handles a failure: a connection of which nothing can come any more is closed.
     fn failed(&mut self, number: u32, error: &Error) {
         add(&self.net.sockets.counts.errors, 1);
         if is_fatal(error) {

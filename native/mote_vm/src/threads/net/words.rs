@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 macro_rules! words {
     ($($name:ident = $text:literal,)*) => {
-        /// Those that are compared with.
+        /// The atoms that requests are compared with.
         pub(super) struct SocketWords {
             $(pub(super) $name: Atom,)*
         }

@@ -19,7 +19,7 @@ use crate::values::value::Value;
 pub(super) struct Protected {
     /// The frame that calls; its next operation is the call.
     frame: Frame,
-    /// How many calls had been made when it began.
+    /// The number of calls that had been made when it began.
     pub(super) depth: usize,
     /// The register for the reason.
     failed: Reg,

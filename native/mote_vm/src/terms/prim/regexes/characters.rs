@@ -2,7 +2,7 @@
 //! all tables of Unicode agree.
 use super::nodes::{CharacterKind, CharacterSet, Item};
 
-/// Whether a character is of a kind; `None` where that depends on the tables of Unicode.
+/// Returns whether a character is of a kind; `None` where that depends on the tables of Unicode.
 pub(super) fn is_kind(kind: CharacterKind, c: u32, unicode: bool) -> Option<bool> {
     if c < 128 {
         return Some(ascii(kind, c as u8));
@@ -115,7 +115,7 @@ pub(super) fn other_case(c: u32, unicode: bool) -> Option<u32> {
 }
 
 impl CharacterSet {
-    /// Whether a character is one of these; `None` as above.
+    /// Returns whether a character is one of these; `None` as above.
     pub(super) fn has(&self, c: u32, unicode: bool) -> Option<bool> {
         let mut found = self.holds(c, unicode)?;
         if self.caseless && !found {

@@ -93,5 +93,5 @@ pub(super) struct Parsed {
     pub(super) returns: bool,
 }
 
-/// As many times as one likes.
+/// No upper bound on repetitions.
 pub(super) const ENDLESS: u32 = u32::MAX;

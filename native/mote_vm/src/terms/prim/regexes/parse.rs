@@ -18,7 +18,7 @@ struct Parser {
     at: usize,
     flags: Flags,
     groups: usize,
-    /// Those of them that have ended.
+    /// The groups that have ended.
     ended: Vec<usize>,
     names: Vec<(Vec<u8>, usize)>,
     unicode: bool,
@@ -202,7 +202,7 @@ impl Parser {
         })
     }
 
-    /// How often what is before is repeated; nothing inside where it is not.
+    /// Parses how often the part before is repeated; nothing inside if it is not.
     fn count(&mut self) -> Option<Option<(u32, u32)>> {
         if self.flags.spaced {
             while self.skipped() {}

@@ -14,7 +14,7 @@ pub(super) enum One {
 
 pub(super) enum RegexStep {
     One(One),
-    /// As many of a character as there are, within these bounds.
+    /// Takes as many of a character as there are, within these bounds.
     Span {
         one: One,
         least: u32,
@@ -102,7 +102,7 @@ fn anchored(node: &RegexNode) -> bool {
 /// Characters that are looked for behind a place, at most: each look walks over them.
 const MOST_BEHIND: usize = 255;
 
-/// How many characters it takes, if that is always the same, and no more than are looked for behind a place.
+/// Returns how many characters it takes, if that is always the same, and no more than are looked for behind a place.
 fn width(node: &RegexNode) -> Option<usize> {
     match node {
         RegexNode::Char(..) | RegexNode::Any(_) | RegexNode::Set(_) => Some(1),

@@ -36,9 +36,9 @@ pub(super) struct Matcher<'a> {
     pub(super) program: &'a RegexProgram,
     pub(super) text: &'a [u8],
     pub(super) heap: &'a mut Heap,
-    /// Those that are not counted yet.
+    /// The steps that are not counted yet.
     steps: usize,
-    /// Of the last match: start and end of it and of each group come first.
+    /// The slots of the last match: start and end of it and of each group come first.
     pub(super) slots: Vec<usize>,
     ways: Vec<Way>,
 }
@@ -119,7 +119,7 @@ impl<'a> Matcher<'a> {
         at + self.length(at)
     }
 
-    /// How many bytes the character at a place has.
+    /// Returns the length in bytes of the character at a place.
     fn length(&self, at: usize) -> usize {
         match self.text[at] {
             0xC0..=0xDF if self.program.unicode => 2,
@@ -389,7 +389,7 @@ impl<'a> Matcher<'a> {
     }
 }
 
-/// Whether two characters are the same but for their case.
+/// Returns whether two characters are the same but for their case.
 fn same(a: u32, b: u32, unicode: bool) -> Option<bool> {
     if a == b {
         return Some(true);
