@@ -225,7 +225,8 @@ defmodule Mote.Net do
     {place, sponsor, connections} = {Place.place!(target), sponsor!(opts), connections!(opts)}
     {timeout, tls} = {timeout!(opts[:timeout]), Tls.client!(opts[:tls], [place], "Mote.Net.connect/3")}
 
-    with {:ok, socket} <- opened(machine, sponsor, &Native.socket_connect(&1, sponsor, place, connections, tls)) do
+    with {:ok, socket} <-
+           opened(machine, sponsor, &Native.socket_connect(&1, sponsor, place, connections, tls)) do
       case Mote.ask(socket, :connection, timeout) do
         {:ok, :ok} ->
           {:ok, socket}

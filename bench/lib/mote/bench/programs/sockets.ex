@@ -63,7 +63,9 @@ defmodule Mote.Bench.Programs.Sockets do
       times = for {name, server} <- servers, name != :gen_tcp, do: {name, times(server, min(n, @most), rate)}
       [p99, whole] = for at <- 0..1, do: for({name, times} <- times, do: {name, elem(times, at)})
       cpu = for {name, {cpu, _}} <- echo, do: {name, cpu}
-      [bytes, system, pings] = for key <- [:bytes, :system, :pings], do: for({name, of} <- idle, do: {name, of[key]})
+
+      [bytes, system, pings] =
+        for key <- [:bytes, :system, :pings], do: for({name, of} <- idle, do: {name, of[key]})
 
       # Why there is no tokio is said once.
       named(:bytes_per_idle_connection, bytes) ++

@@ -12,7 +12,7 @@ use crate::platform::failure::{is_fatal, name};
 use crate::values::value::Value;
 use std::io::Error;
 use std::net::Shutdown;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::Ordering::SeqCst;
 
 /// Milliseconds in which a peer is to agree on how its connection is sealed, and what their timer says in place of a read's number.
 const HANDSHAKE: u64 = 30_000;
@@ -428,43 +428,5 @@ impl Service<'_> {
         if of.is_full.swap(false, SeqCst) {
             self.accept_again(of);
         }
-    }
-
-    pub(super) fn counters(&mut self, number: u32) -> Option<Value> {
-        let (kind, bytes_in, bytes_out, terms) = self.with(number, |record| {
-            let terms = record.terms.clone();
-            (record.kind, record.bytes_in, record.bytes_out, terms)
-        })?;
-        let of = terms.as_ref().and_then(|terms| terms.accepting.as_ref());
-        let counted = match (kind, of) {
-            (SocketKind::Listener, Some(of)) => {
-                let open = Self::number(of.open.load(Relaxed) as u64);
-                self.map(&[("connections", open)])
-            }
-            _ => self.map(&[
-                ("bytes_in", Self::number(bytes_in)),
-                ("bytes_out", Self::number(bytes_out)),
-            ]),
-        };
-        Some(counted)
-    }
-
-    /// Addresses and counters in one map.
-    pub(super) fn info(&mut self, number: u32) -> Option<Value> {
-        let (local, peer) = self.with(number, |record| {
-            (record.socket.local_addr(), record.socket.peer_addr())
-        })?;
-        let [local, peer] = [local, peer].map(|address| match address {
-            Ok(address) => self.address(&address),
-            // A listener has no peer.
-            Err(_) => Value::NIL,
-        });
-        let counters = self.counters(number)?;
-        let entries = [("local", local), ("peer", peer), ("counters", counters)];
-        let any_none = entries.iter().any(|(_, value)| value.is_none());
-        Some(match any_none {
-            true => Value::NONE,
-            false => self.map(&entries),
-        })
     }
 }
