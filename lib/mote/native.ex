@@ -159,9 +159,9 @@ defmodule Mote.Native do
   def actor_graph(_machine, _key, _depth, _limit, _tag), do: :erlang.nif_error(:nif_not_loaded)
 
   def socket_listen(_machine, _sponsor, _place, _session, _plan, _tls), do: :erlang.nif_error(:nif_not_loaded)
-  def socket_connect(_machine, _sponsor, _place, _nodelay, _tls), do: :erlang.nif_error(:nif_not_loaded)
-  def socket_datagrams(_machine, _sponsor, _place, _peer), do: :erlang.nif_error(:nif_not_loaded)
-  def socket_dialer(_machine, _sponsor, _allowed, _kept), do: :erlang.nif_error(:nif_not_loaded)
+  def socket_connect(_machine, _sponsor, _place, _connections, _tls), do: :erlang.nif_error(:nif_not_loaded)
+  def socket_datagrams(_machine, _sponsor, _place, _peer, _options), do: :erlang.nif_error(:nif_not_loaded)
+  def socket_dialer(_machine, _sponsor, _allowed, _connections, _kept), do: :erlang.nif_error(:nif_not_loaded)
 
   def desk_open(_machine, _sponsor, _timeout), do: :erlang.nif_error(:nif_not_loaded)
   def desk_asked(_desk), do: :erlang.nif_error(:nif_not_loaded)

@@ -73,7 +73,8 @@ defmodule Mote.Net do
   in the machine, and count towards its `:memory`. So an actor that writes much waits for `:ok` before the next write.
   While bytes wait, the machine is not quiet, so `Mote.drain/2` and `shutdown: [drain: ms]` wait for them. While more
   than 1 MiB waits, nothing is read: reads are answered when some of it has gone. If bytes wait, a write that would
-  raise them above 16 MiB, or above the `:max_unsent` of the listener, is refused with `:overloaded`. A single write
+  raise them above 16 MiB, or above the `:max_unsent` of its listener, dialer or
+  `connect/3`, is refused with `:overloaded`. A single write
   may have any length if nothing else waits. A refused write without a customer ends the connection, since the bytes
   after it would follow a gap. `:close` writes what the system takes at once, at most 1 MiB, and gives up the rest.
 
@@ -108,7 +109,7 @@ defmodule Mote.Net do
   | `{:connect, place, ms}` | as above | `{:error, :timeout}` after `ms` milliseconds |
 
   For a place that is not allowed the answer is `{:error, :eacces}`. Otherwise it may be an error of the system, such
-  as `:econnrefused`. A connection that a session asks for runs on the session's thread.
+  as `:econnrefused`, or an error of TLS, which all connections of a dialer with `:tls` have. A connection that a session asks for runs on the session's thread.
 
   ## TLS
 
@@ -117,7 +118,7 @@ defmodule Mote.Net do
 
       Mote.Net.listen(machine, port: 4433, accept: Echo.start(), tls: [certfile: "server.pem", keyfile: "server.key"])
 
-  `connect/3` with `:tls` connects to a server that must prove its name. All requests work as above, with the same
+  `connect/3` with `:tls`, and a dialer with `:tls`, connect to a server that must prove its name. All requests work as above, with the same
   promises: a write is answered when the system has taken all encrypted bytes. A session gets its first message when
   the handshake is complete. Servers and clients close connections whose handshake takes more than 30 seconds. The
   answer to `:tls` says what was agreed on, as a map:
@@ -160,9 +161,9 @@ defmodule Mote.Net do
     max_unsent: nil,
     tls: nil
   ]
-  @connect [sponsor: nil, nodelay: true, timeout: @timeout, tls: nil]
-  @udp [port: 0, ip: nil, peer: nil, sponsor: nil]
-  @dialer [allow: nil, sponsor: nil]
+  @connect [sponsor: nil, nodelay: true, timeout: @timeout, max_unsent: nil, tls: nil]
+  @udp [port: 0, ip: nil, peer: nil, sponsor: nil, max_unsent: nil]
+  @dialer [allow: nil, sponsor: nil, nodelay: true, max_unsent: nil, tls: nil]
 
   @typedoc "An address as `:inet` has it."
   @type place :: {:inet.ip_address(), :inet.port_number()} | {:local, String.t()}
@@ -205,8 +206,7 @@ defmodule Mote.Net do
 
     place = if opts[:path], do: Place.place!(opts[:path]), else: Place.place!({opts[:ip], opts[:port]})
     most = most!(opts[:max_connections], ":max_connections to be a positive number")
-    unsent = opts[:max_unsent] && most!(opts[:max_unsent], ":max_unsent to be a positive number of bytes")
-    plan = {backlog!(opts[:backlog]), most, boolean!(opts, :nodelay), unsent}
+    plan = {backlog!(opts[:backlog]), most, connections!(opts)}
     sponsor = sponsor!(opts)
     tls = Tls.server!(opts[:tls])
     session = Mote.create(machine, accept)
@@ -220,6 +220,7 @@ defmodule Mote.Net do
     * `:sponsor` - the I/O sponsor (default: the only one);
     * `:nodelay` - that small writes go at once (default `true`);
     * `:timeout` - how long to wait, in milliseconds, or `:infinity` (default #{@timeout});
+    * `:max_unsent` - as `listen/2` takes it;
     * `:tls` - `true`, or a list of options for a connection with TLS: `:server_name`, the name that the server's certificate must be for
       (default: the address); `:cacertfile`, the path of the certificates that are trusted, in PEM (default: those that the system
       trusts); `:certfile` and `:keyfile`, to be presented to servers that ask; and `:alpn`, a list of protocols.
@@ -230,10 +231,11 @@ defmodule Mote.Net do
           {:ok, Address.t()} | {:error, atom}
   def connect(machine, target, opts \\ []) do
     opts = options!(opts, @connect, "Mote.Net.connect/3")
-    {place, sponsor, nodelay} = {Place.place!(target), sponsor!(opts), boolean!(opts, :nodelay)}
-    {timeout, tls} = {timeout!(opts[:timeout]), Tls.client!(opts[:tls], target)}
+    {place, sponsor, connections} = {Place.place!(target), sponsor!(opts), connections!(opts)}
+    {timeout, tls} = {timeout!(opts[:timeout]), Tls.client!(opts[:tls], [place], "Mote.Net.connect/3")}
 
-    with {:ok, socket} <- opened(machine, sponsor, &Native.socket_connect(&1, sponsor, place, nodelay, tls)) do
+    with {:ok, socket} <-
+           opened(machine, sponsor, &Native.socket_connect(&1, sponsor, place, connections, tls)) do
       case Mote.ask(socket, :connection, timeout) do
         {:ok, :ok} ->
           {:ok, socket}
@@ -257,6 +259,7 @@ defmodule Mote.Net do
     * `:port` - a port; 0, the default, is any that is free: `info/1` says which;
     * `:ip` - the address of an interface, as `listen/2` takes it (default `{127, 0, 0, 1}`; with `:peer` the one that leads there);
     * `:peer` - `{ip, port}`: datagrams come from there only, and `{:write, iodata}` goes there;
+    * `:max_unsent` - as `listen/2` takes it, for all peers together; each datagram counts with 19 bytes more;
     * `:sponsor` - the I/O sponsor (default: the only one).
 
   The section *Datagrams* has its requests. Returns `{:error, reason}` with an error of the system, and raises as `listen/2` does.
@@ -277,8 +280,8 @@ defmodule Mote.Net do
     peer = opts[:peer] && Place.place!(opts[:peer])
     if is_binary(peer), do: Place.bad(opts[:peer])
     place = Place.place!({opts[:ip] || interface(opts[:peer]), opts[:port]})
-    sponsor = sponsor!(opts)
-    opened(machine, sponsor, &Native.socket_datagrams(&1, sponsor, place, peer))
+    {sponsor, options} = {sponsor!(opts), {true, unsent!(opts)}}
+    opened(machine, sponsor, &Native.socket_datagrams(&1, sponsor, place, peer, options))
   end
 
   defp interface(nil), do: {127, 0, 0, 1}
@@ -291,6 +294,9 @@ defmodule Mote.Net do
     * `:allow` - a list of the places that it may connect to: `{ip, port}`, or the path of a Unix-domain socket.
       Instead of an address there may be a network, `{ip, bits}` such as `{{10, 0, 0, 0}, 8}`, or `:any`; and instead
       of a port a range, such as `8_000..8_099`, or `:any`;
+    * `:tls` - all its connections have TLS, with the options that `connect/3` takes. Without `:server_name` each server
+      must prove that it has the address that was asked for;
+    * `:nodelay` and `:max_unsent` - as `listen/2` takes them;
     * `:sponsor` - the I/O sponsor (default: the only one).
 
   The section *Connections that actors make* has its requests. An IPv4 address and the IPv6 address that stands for it
@@ -310,10 +316,11 @@ defmodule Mote.Net do
             "expected :allow of Mote.Net.dialer/2 to be a list of places, got: #{inspect(opts[:allow])}"
     end
 
-    sponsor = sponsor!(opts)
+    {sponsor, connections} = {sponsor!(opts), connections!(opts)}
     allowed = Enum.map(opts[:allow], &Place.allowed!/1)
+    tls = Tls.client!(opts[:tls], allowed, "Mote.Net.dialer/2")
 
-    case opened(machine, sponsor, &Native.socket_dialer(&1, sponsor, allowed, [])) do
+    case opened(machine, sponsor, &Native.socket_dialer(&1, sponsor, allowed, {connections, tls}, [])) do
       {:ok, dialer} -> dialer
       {:error, reason} -> raise Error.from(reason, machine: machine)
     end
@@ -389,6 +396,12 @@ defmodule Mote.Net do
   defp most!(:infinity, _what), do: @most
   defp most!(n, _what) when is_integer(n) and n > 0 and n < @most, do: n
   defp most!(other, what), do: expected!("#{what} or :infinity", other)
+
+  defp connections!(opts), do: {boolean!(opts, :nodelay), unsent!(opts)}
+
+  defp unsent!(opts) do
+    opts[:max_unsent] && most!(opts[:max_unsent], ":max_unsent to be a positive number of bytes")
+  end
 
   defp boolean!(opts, option) do
     on? = opts[option]

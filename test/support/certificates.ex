@@ -2,7 +2,7 @@ defmodule Mote.Certificates do
   @moduledoc "Certificates of a test, made by Erlang, as files in PEM."
 
   @doc """
-  Writes the files of a server and of a client, each signed by a root of its own, into a directory. Returns for each its `:identity`, a
+  Writes the files of a server, which has a name or an IP address, and of a client, each signed by a root of its own, into a directory. Returns for each its `:identity`, a
   list of options, and its `:root`, the path of what the other one is to trust.
   """
   def write!(dir, name \\ "a.example", opts \\ []) do
@@ -41,5 +41,12 @@ defmodule Mote.Certificates do
 
   defp pem(entries), do: :public_key.pem_encode(entries)
 
-  defp alternative(name), do: {:Extension, {2, 5, 29, 17}, false, [dNSName: String.to_charlist(name)]}
+  defp alternative(name), do: {:Extension, {2, 5, 29, 17}, false, [named(String.to_charlist(name))]}
+
+  defp named(name) do
+    case :inet.parse_address(name) do
+      {:ok, ip} -> {:iPAddress, for(part <- Tuple.to_list(ip), into: "", do: <<part>>)}
+      {:error, :einval} -> {:dNSName, name}
+    end
+  end
 end

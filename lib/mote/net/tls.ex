@@ -18,17 +18,20 @@ defmodule Mote.Net.Tls do
     {identity!(opts), hosts, opts[:cacertfile] && [file!(opts, :cacertfile)], alpn!(opts)}
   end
 
-  @doc "The server that a client means, and whom it trusts; `nil` without TLS."
-  @spec client!(nil | true | keyword, {:inet.ip_address(), :inet.port_number()} | String.t()) ::
-          nil | {String.t(), [binary], nil | identity, [binary]}
-  def client!(nil, _target), do: nil
-  def client!(true, target), do: client!([], target)
+  @doc """
+  The server that a client means, `nil` if it is that of the address, and whom the client trusts; `nil` without TLS. `places` is where it may
+  connect to.
+  """
+  @spec client!(nil | true | keyword, [term], String.t()) ::
+          nil | {nil | String.t(), [binary], nil | identity, [binary]}
+  def client!(nil, _places, _function), do: nil
+  def client!(true, places, function), do: client!([], places, function)
 
-  def client!(opts, target) do
-    known!(opts, @client, "Mote.Net.connect/3")
+  def client!(opts, places, function) do
+    known!(opts, @client, function)
     trusted = if opts[:cacertfile], do: [file!(opts, :cacertfile)], else: systems()
     identity = if opts[:certfile] || opts[:keyfile], do: identity!(opts)
-    {name!(opts[:server_name], target), trusted, identity, alpn!(opts)}
+    {name!(opts[:server_name], places), trusted, identity, alpn!(opts)}
   end
 
   @doc "Raises for an answer of the native side that is about TLS."
@@ -77,11 +80,13 @@ defmodule Mote.Net.Tls do
     end
   end
 
-  defp name!(nil, {ip, _port}), do: to_string(:inet.ntoa(ip))
-  defp name!(name, _target) when is_binary(name), do: name
+  defp name!(name, _places) when is_binary(name), do: name
 
-  defp name!(_other, _target) do
-    raise ArgumentError, "expected :server_name of :tls to be the name that the server's certificate is for"
+  defp name!(name, places) do
+    # A path has no address.
+    if name != nil or Enum.any?(places, &is_binary/1) do
+      raise ArgumentError, "expected :server_name of :tls to be the name that the server's certificate is for"
+    end
   end
 
   defp alpn!(opts) do

@@ -56,16 +56,19 @@ pub fn server(
     Ok(Arc::new(ServerTls(Arc::new(config))))
 }
 
-/// Builds the TLS configuration of a connection to a server that must prove to be `name`, to one of the trusted. The error
-/// says what is wrong.
+/// Builds the TLS configuration of connections to servers that must prove to be `name`, or each its own address, to one of
+/// the trusted. The error says what is wrong.
 pub fn client(
-    name: &str,
+    name: Option<&str>,
     trusted: Trusted<'_>,
     identity: Option<Identity<'_>>,
     alpn: Vec<Vec<u8>>,
 ) -> Result<Arc<dyn SealMaker>, String> {
-    let name = ServerName::try_from(name.to_string())
-        .map_err(|_| format!("{name:?} is no name of a server"))?;
+    let server = |name: &str| {
+        let server = ServerName::try_from(name.to_string());
+        server.map_err(|_| format!("{name:?} is no name of a server"))
+    };
+    let name = name.map(server).transpose()?;
     let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(said)?

@@ -9,6 +9,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, Connection, ProtocolVersion};
 use rustls::{ServerConfig, ServerConnection};
 use std::io::{BufRead, Error, ErrorKind, Result, Write};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Bytes that are sealed at once.
@@ -21,18 +22,24 @@ const KEPT: usize = 8 << 10;
 pub(crate) struct ServerTls(pub(crate) Arc<ServerConfig>);
 
 impl SealMaker for ServerTls {
-    fn make(&self) -> Result<Box<dyn Seal>> {
+    fn make(&self, _server: Option<IpAddr>) -> Result<Box<dyn Seal>> {
         let connection = ServerConnection::new(self.0.clone());
         Ok(begun(connection.map_err(|e| named(&e))?.into()))
     }
 }
 
-/// The side of whoever connects, to a server of that name.
-pub(crate) struct ClientTls(pub(crate) Arc<ClientConfig>, pub(crate) ServerName<'static>);
+/// The side of whoever connects, to a server of that name, or else of its address.
+pub(crate) struct ClientTls(
+    pub(crate) Arc<ClientConfig>,
+    pub(crate) Option<ServerName<'static>>,
+);
 
 impl SealMaker for ClientTls {
-    fn make(&self) -> Result<Box<dyn Seal>> {
-        let connection = ClientConnection::new(self.0.clone(), self.1.clone());
+    fn make(&self, server: Option<IpAddr>) -> Result<Box<dyn Seal>> {
+        let address = || server.map(|ip| ServerName::from(ip.to_canonical()));
+        let name = self.1.clone().or_else(address);
+        let name = name.ok_or_else(|| SealError("hostname_check_failed".into()))?;
+        let connection = ClientConnection::new(self.0.clone(), name);
         Ok(begun(connection.map_err(|e| named(&e))?.into()))
     }
 }

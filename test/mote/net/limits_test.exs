@@ -105,6 +105,22 @@ defmodule Mote.Net.LimitsTest do
       assert Mote.await(long, 30_000) == :ok
     end
 
+    test "is bounded as well where a dialer or a process has connected", context do
+      %{machine: machine, text: text} = context
+      {:ok, server} = :gen_tcp.listen(0, [:binary, active: false, ip: {127, 0, 0, 1}])
+      {:ok, port} = :inet.port(server)
+      place = {{127, 0, 0, 1}, port}
+      dialer = Net.dialer(machine, allow: [place], max_unsent: 300_000)
+      {:ok, dialed} = ask(dialer, {:connect, place})
+      {:ok, connected} = Net.connect(machine, place, max_unsent: 300_000)
+
+      for socket <- [dialed, connected] do
+        log = Mote.create(machine, Sessions.log([]), sponsor: :net)
+        assert {[error: :overloaded], waits, _written} = refused(socket, text, log)
+        assert waits in 200_000..300_000
+      end
+    end
+
     test "is lost by those who write without a customer, and costs the machine no more", context do
       %{machine: machine, port: port, text: text} = context
       {_deaf, socket} = NetRig.pair(port)

@@ -68,6 +68,35 @@ defmodule Mote.Net.TlsTest do
       end
     end
 
+    if System.find_executable("openssl") do
+      for version <- ["tls1_2", "tls1_3"] do
+        test "echoes what openssl s_client sends by #{version}", %{machine: machine, files: files} do
+          tls = files.server.identity ++ [cacertfile: files.client.root, alpn: ["mqtt"]]
+          {_, port} = listen(machine, NetRig.echo(), tls: tls)
+          [certfile: cert, keyfile: key] = files.client.identity
+
+          args =
+            ~w(s_client -connect 127.0.0.1:#{port} -#{unquote(version)} -servername a.example -alpn h2,mqtt -verify_return_error) ++
+              ~w(-verify_hostname a.example -CAfile #{files.server.root} -cert #{cert} -key #{key})
+
+          opts = [:binary, :exit_status, :stderr_to_stdout, args: args]
+          client = Port.open({:spawn_executable, System.find_executable("openssl")}, opts)
+          said(client, "ALPN protocol: mqtt")
+          Port.command(client, "there and back\n")
+          said(client, "there and back")
+          Port.close(client)
+        end
+      end
+
+      # What a program says comes in any pieces.
+      defp said(client, expected, so_far \\ "") do
+        unless so_far =~ expected do
+          assert_receive {^client, {:data, more}}, 30_000, "only #{inspect(so_far)} has come"
+          said(client, expected, so_far <> more)
+        end
+      end
+    end
+
     test "says what was agreed on", %{machine: machine, files: files, tmp_dir: dir} do
       other = Certificates.write!(dir, "b.example")
 

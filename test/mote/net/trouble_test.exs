@@ -334,6 +334,9 @@ defmodule Mote.Net.TroubleTest do
     wait.(wait, fn -> net.().accept_paused >= 3 end)
     # Some tenths of a second: a thread that looks again and again would have run thousands of turns.
     true = Enum.sum(for thread <- Mote.info(machine).sponsors.net.threads, do: thread.turns) < 200
+    # Nor are there any for connections that it makes itself.
+    {:error, :emfile} = Mote.Net.connect(machine, {ip, port})
+    {:error, :emfile} = Mote.ask!(Mote.Net.dialer(machine, allow: [{ip, port}]), {:connect, {ip, port}})
     Enum.each(files, &:file.close/1)
     Enum.each(clients, serves)
     9 = net.().accepted

@@ -23,6 +23,10 @@ defmodule Mote.Bench.Memory do
   @spec available() :: non_neg_integer | nil
   def available, do: field(@meminfo, "MemAvailable")
 
+  @doc "Memory that the system has for objects of its own, such as sockets."
+  @spec system() :: non_neg_integer | nil
+  def system, do: field(@meminfo, "Slab")
+
   @doc "Memory that the computer has."
   @spec total() :: non_neg_integer | nil
   def total, do: field(@meminfo, "MemTotal")

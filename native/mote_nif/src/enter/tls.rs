@@ -14,9 +14,9 @@ pub type ServerTerm<'a> = (
     Vec<Binary<'a>>,
 );
 
-/// The server that a client means, whom it trusts, what it presents and speaks: `{name, trusted, identity | nil, alpn}`.
+/// The server that a client means, whom it trusts, what it presents and speaks: `{name | nil, trusted, identity | nil, alpn}`.
 pub type ClientTerm<'a> = (
-    String,
+    Option<String>,
     Vec<Binary<'a>>,
     Option<IdentityTerm<'a>>,
     Vec<Binary<'a>>,
@@ -32,7 +32,8 @@ pub enum TlsError {
     Bad(String),
 }
 
-type Seals = Result<Arc<dyn SealMaker>, TlsError>;
+/// What seals connections, or the reason why nothing does.
+pub type Seals = Result<Arc<dyn SealMaker>, TlsError>;
 
 #[cfg(feature = "tls")]
 pub fn server_seals((identity, hosts, clients, alpn): &ServerTerm<'_>) -> Seals {
@@ -46,7 +47,7 @@ pub fn server_seals((identity, hosts, clients, alpn): &ServerTerm<'_>) -> Seals 
 #[cfg(feature = "tls")]
 pub fn client_seals((name, trusted, identity, alpn): &ClientTerm<'_>) -> Seals {
     let identity = identity.as_ref().map(parts);
-    let made = mote_tls::config::client(name, &slices(trusted), identity, owned(alpn));
+    let made = mote_tls::config::client(name.as_deref(), &slices(trusted), identity, owned(alpn));
     made.map_err(TlsError::Bad)
 }
 

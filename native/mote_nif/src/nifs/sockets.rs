@@ -1,7 +1,7 @@
 //! Sockets that processes open.
 use crate::codec::budget::WriteMode;
 use crate::enter::socket::{
-    connect_within, datagrams_within, dialer_within, listen_within, PlaceTerm,
+    connect_within, datagrams_within, dialer_within, listen_within, OptionsTerm, PlaceTerm,
 };
 use crate::enter::tls::{ClientTerm, ServerTerm};
 use crate::held::machine::MachineResource;
@@ -18,7 +18,7 @@ fn socket_listen<'a>(
     sponsor: Name,
     place: PlaceTerm,
     session: Term<'a>,
-    plan: (i32, usize, bool, Option<usize>),
+    plan: (i32, usize, OptionsTerm),
     tls: Option<ServerTerm<'a>>,
 ) -> Term<'a> {
     listen_within(env, machine, sponsor, place, session, plan, tls)
@@ -31,10 +31,10 @@ fn socket_connect<'a>(
     machine: ResourceArc<MachineResource>,
     sponsor: Name,
     place: PlaceTerm,
-    nodelay: bool,
+    options: OptionsTerm,
     tls: Option<ClientTerm<'a>>,
 ) -> Term<'a> {
-    connect_within(env, machine, sponsor, place, nodelay, tls)
+    connect_within(env, machine, sponsor, place, options, tls)
 }
 
 /// The key of a socket for datagrams, of all peers or of one, or why there is none, as `socket_listen` says it.
@@ -45,18 +45,27 @@ fn socket_datagrams<'a>(
     sponsor: Name,
     place: PlaceTerm,
     peer: Option<PlaceTerm>,
+    options: OptionsTerm,
 ) -> Term<'a> {
-    datagrams_within(env, machine, sponsor, place, peer)
+    datagrams_within(env, machine, sponsor, place, peer, options)
 }
 
-/// The key of an actor that connects to what is in the list, or why there is none, as `socket_listen` says it.
+/// The key of an actor that connects to what is in the list, on these terms, or why there is none, as `socket_listen` says it.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn socket_dialer<'a>(
     env: Env<'a>,
     machine: ResourceArc<MachineResource>,
     sponsor: Name,
     allowed: Term<'a>,
+    connections: (OptionsTerm, Option<ClientTerm<'a>>),
     kept: Term<'a>,
 ) -> Term<'a> {
-    dialer_within(env, machine, sponsor, allowed, WriteMode::dirty(kept))
+    dialer_within(
+        env,
+        machine,
+        sponsor,
+        allowed,
+        connections,
+        WriteMode::dirty(kept),
+    )
 }

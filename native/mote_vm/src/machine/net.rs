@@ -4,18 +4,18 @@
 //! the sponsor, to which the socket then belongs.
 use super::{BehaviourVersion, Machine};
 use crate::base::atom::Atom;
-use crate::boundary::parcel::Parcel;
+use crate::boundary::parcel::Builder;
 pub use crate::boundary::sockets::place::SocketPlace;
-use crate::boundary::sockets::record::{SocketKind, MAX_UNSENT};
+pub use crate::boundary::sockets::record::SocketOptions;
+use crate::boundary::sockets::record::{SocketKind, SocketTerms};
 pub use crate::boundary::sockets::seal;
 use crate::platform::failure;
 use crate::threads::inbox::Entry;
-use crate::threads::net::{ListenerPlan, Opening};
+use crate::threads::net::{DialerTerms, ListenerPlan, Opening};
 use crate::threads::sponsor::Sponsor;
 use crate::threads::thread::task;
 use crate::values::actor::BehaviourId;
 use crate::values::handles::Key;
-use seal::SealMaker;
 use std::io;
 use std::sync::mpsc::channel;
 use std::sync::Arc;
@@ -27,12 +27,8 @@ pub struct Listening {
     pub backlog: i32,
     /// The most connections that are open at once.
     pub most: usize,
-    /// Small writes go at once.
-    pub nodelay: bool,
-    /// Bytes that may wait to be written to each peer, unless it is the usual number.
-    pub max_unsent: Option<usize>,
-    /// Seals its connections.
-    pub seals: Option<Arc<dyn SealMaker>>,
+    /// What holds for each connection.
+    pub connections: SocketOptions,
 }
 
 /// The reason why a socket could not be opened.
@@ -81,9 +77,7 @@ impl Machine {
                 socket,
                 session: key,
                 most: plan.most,
-                nodelay: plan.nodelay,
-                max_unsent: plan.max_unsent.unwrap_or(MAX_UNSENT),
-                seals: plan.seals.clone(),
+                options: plan.connections.clone(),
             }),
         );
         if opened.is_err() {
@@ -98,14 +92,12 @@ impl Machine {
         &self,
         sponsor: Option<Atom>,
         place: &SocketPlace,
-        nodelay: bool,
-        seals: Option<&dyn SealMaker>,
+        options: SocketOptions,
     ) -> Result<Key, OpenError> {
         let sponsor = self.io_sponsor(sponsor)?;
-        let seal = seals.map(|seals| seals.make()).transpose()?;
-        let socket = place.connect(nodelay)?;
-        let opening = Opening::Socket(socket, SocketKind::Connecting, seal);
-        self.open(&sponsor, opening)
+        let socket = place.connect(options.nodelay)?;
+        let (kind, terms) = (SocketKind::Connecting, terms(options));
+        self.open(&sponsor, Opening::Socket(socket, kind, terms, place.ip()))
     }
 
     /// Opens a socket for datagrams there, which gets those of all peers, or of that one. The caller owns the handle.
@@ -114,22 +106,29 @@ impl Machine {
         sponsor: Option<Atom>,
         place: &SocketPlace,
         peer: Option<&SocketPlace>,
+        options: SocketOptions,
     ) -> Result<Key, OpenError> {
         let sponsor = self.io_sponsor(sponsor)?;
         let socket = place.datagrams(peer)?;
-        let opening = Opening::Socket(socket, SocketKind::Datagrams, None);
-        self.open(&sponsor, opening)
+        let (kind, terms) = (SocketKind::Datagrams, terms(options));
+        self.open(&sponsor, Opening::Socket(socket, kind, terms, None))
     }
 
-    /// Makes an actor that makes connections for whoever holds it, to where it may: `allowed` holds a tuple of a list
-    /// (threads/net/dial.rs). The caller owns the handle.
-    pub fn dialer(&self, sponsor: Option<Atom>, allowed: Parcel) -> Result<Key, OpenError> {
+    /// Makes an actor that makes connections for whoever holds it, to where it may: `parcel` begins its capture
+    /// with a list of places, and lacks the terms (threads/net/dial.rs). The caller owns the handle.
+    pub fn dialer(
+        &self,
+        sponsor: Option<Atom>,
+        mut parcel: Builder,
+        options: SocketOptions,
+    ) -> Result<Key, OpenError> {
         let sponsor = self.io_sponsor(sponsor)?;
+        parcel.foreign(Arc::new(DialerTerms(terms(options))));
         let behaviour = BehaviourVersion {
             id: BehaviourId::DIALER,
             program: self.0.program.clone(),
         };
-        let made = self.create(&behaviour, Some(sponsor.id), allowed);
+        let made = self.create(&behaviour, Some(sponsor.id), parcel.finish());
         made.map_err(|_| OpenError::System(Atom::NO_MEMORY))
     }
 
@@ -169,4 +168,12 @@ impl Machine {
             _ => error.into(),
         })
     }
+}
+
+/// The terms of sockets that nobody has accepted.
+fn terms(options: SocketOptions) -> Arc<SocketTerms> {
+    Arc::new(SocketTerms {
+        options,
+        accepting: None,
+    })
 }

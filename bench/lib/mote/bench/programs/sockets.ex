@@ -2,13 +2,16 @@ defmodule Mote.Bench.Programs.Sockets do
   # Echo servers of 64 bytes: sockets of a machine with one I/O thread, processes with `gen_tcp` sockets that are `active: :once`,
   # and tokio on one thread. Each is a process of the operating system, and so are the clients (`mote_load`).
   #
-  # Of each: what n connections take that are idle, in resident memory; CPU time of an echo, the system's included, when up to a
+  # Of each: what n connections take that are idle, in resident memory, and both ends of them in that of the system; the part of a core
+  # that a ping a minute of half a million connections takes, which come by these n; CPU time of an echo, the system's included, when up to a
   # thousand connections send as much as they can; and, of Mote and tokio, the 99th of a hundred times to an echo at one rate for both, half
   # of the most that both can do.
   @moduledoc false
 
   @most 1_000
   @warm 100
+  # A second.
+  @pings div(500_000, 60)
   # Milliseconds that a server rests before its memory is looked at, and in which it sees that thousands of clients have left.
   @rests 2_000
   @closes 10_000
@@ -60,12 +63,15 @@ defmodule Mote.Bench.Programs.Sockets do
       times = for {name, server} <- servers, name != :gen_tcp, do: {name, times(server, min(n, @most), rate)}
       [p99, whole] = for at <- 0..1, do: for({name, times} <- times, do: {name, elem(times, at)})
       cpu = for {name, {cpu, _}} <- echo, do: {name, cpu}
-      bytes = for {name, {bytes, _}} <- idle, do: {name, bytes}
-      {_, counted} = idle[:mote]
+
+      [bytes, system, pings] =
+        for key <- [:bytes, :system, :pings], do: for({name, of} <- idle, do: {name, of[key]})
 
       # Why there is no tokio is said once.
       named(:bytes_per_idle_connection, bytes) ++
-        [bytes_counted_per_idle_connection: counted] ++
+        [bytes_counted_per_idle_connection: idle[:mote].counted] ++
+        named(:bytes_of_system_per_connection, system) ++
+        named(:percent_of_core_pings, pings) ++
         named(:us_cpu_per_echo, cpu) ++
         [cpu_by_gen_tcp: by(cpu, :gen_tcp), cpu_by_tokio: with(:ok <- built, do: by(cpu, :tokio))] ++
         named(:us_p99, p99) ++
@@ -136,14 +142,16 @@ defmodule Mote.Bench.Programs.Sockets do
     end
   end
 
-  # Bytes of resident memory of each, and as a machine counts them. What is there once, the first ones have brought.
+  # Bytes of resident memory of each, as a machine counts them, and of the system; and CPU time by that of the clock while there are
+  # pings. What is there once, the first ones have brought.
   defp idle(server, n) do
     with_clients(server, @warm, 0, fn _ -> :ok end)
-    {bytes, counted} = memory(server, n)
+    before = memory(server, n)
 
-    with_clients(server, n, 0, fn _ ->
-      {more, more_counted} = memory(server, n)
-      {(more - bytes) / n, (more_counted - counted) / n}
+    with_clients(server, n, @pings, fn clients ->
+      each = Map.merge(memory(server, n), before, fn _, now, before -> (now - before) / n end)
+      {cpu, _busiest, {_count, took, _p99, _of_all}} = Child.cpu(server.os_pid, fn -> go(clients) end)
+      Map.put(each, :pings, 100 * cpu / took)
     end)
   end
 
@@ -151,7 +159,7 @@ defmodule Mote.Bench.Programs.Sockets do
     server.collect.()
     # Allocators give back what is free after a while. Few connections say nothing, however long they rest.
     Process.sleep(min(n, @rests))
-    {Memory.rss(server.os_pid), server.counted.()}
+    %{bytes: Memory.rss(server.os_pid), counted: server.counted.(), system: Memory.system()}
   end
 
   # Microseconds of CPU time of an echo, and echoes a second.

@@ -14,6 +14,14 @@ pub enum SocketPlace {
 }
 
 impl SocketPlace {
+    /// Its IP address.
+    pub(crate) fn ip(&self) -> Option<IpAddr> {
+        match self {
+            SocketPlace::Port(ip, _) => Some(*ip),
+            SocketPlace::Path(_) => None,
+        }
+    }
+
     fn address(&self) -> io::Result<SockAddr> {
         match self {
             SocketPlace::Port(ip, port) => Ok(SocketAddr::new(*ip, *port).into()),

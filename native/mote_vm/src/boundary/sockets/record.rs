@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Bytes that wait to be written to a peer from which something is read.
 const MOST_UNSENT: usize = 1 << 20;
 
-/// Bytes that may wait to be written to one peer, unless its listener says otherwise.
+/// Bytes that may wait to be written to one peer, unless its terms say otherwise.
 pub(crate) const MAX_UNSENT: usize = 16 << 20;
 
 /// The purpose of a socket.
@@ -73,8 +73,8 @@ pub(crate) struct SocketRecord {
     pub(crate) input: Option<Box<Buffer>>,
     pub(crate) output: Option<Box<Output>>,
     pub(crate) sealed: Option<Box<Sealed>>,
-    /// The listener that has accepted it, or that it is.
-    pub(crate) of: Option<Arc<Accepting>>,
+    /// What it has in common with the others of its listener or dialer.
+    pub(crate) terms: Option<Arc<SocketTerms>>,
     pub(crate) bytes_in: u64,
     pub(crate) bytes_out: u64,
 }
@@ -101,17 +101,30 @@ impl Output {
     }
 }
 
+/// The options of a socket, and of the connections of a listener or of a dialer.
+#[derive(Clone)]
+pub struct SocketOptions {
+    /// Small writes go at once.
+    pub nodelay: bool,
+    /// Bytes that may wait to be written to each peer, unless it is the usual number.
+    pub max_unsent: Option<usize>,
+    /// Encrypts the connections.
+    pub seals: Option<Arc<dyn SealMaker>>,
+}
+
+/// The settings that the sockets of one listener, or of one dialer, have in common.
+pub(crate) struct SocketTerms {
+    pub(crate) options: SocketOptions,
+    /// The listener that has accepted them, or that this is.
+    pub(crate) accepting: Option<Accepting>,
+}
+
 /// The settings by which a listener accepts connections.
 pub(crate) struct Accepting {
     /// The actor that sessions are made like, which nobody sends to: the listener owns this reference.
     pub(crate) session: Key,
     pub(crate) thread: ThreadNumber,
     pub(crate) number: u32,
-    pub(crate) nodelay: bool,
-    /// Bytes that may wait to be written to each peer.
-    pub(crate) max_unsent: usize,
-    /// Seals its connections.
-    pub(crate) seals: Option<Arc<dyn SealMaker>>,
     /// Connections that are open, and the most of them.
     pub(crate) open: AtomicUsize,
     pub(crate) most: usize,
@@ -146,7 +159,7 @@ impl SocketRecord {
             input: None,
             output: None,
             sealed: None,
-            of: None,
+            terms: None,
             bytes_in: 0,
             bytes_out: 0,
         }
@@ -161,6 +174,12 @@ impl SocketRecord {
         begins || !self.reader.is_none() || self.output.is_some()
     }
 
+    /// Returns whether a listener has accepted it.
+    pub(crate) fn is_accepted(&self) -> bool {
+        let terms = self.terms.as_ref();
+        terms.is_some_and(|terms| terms.accepting.is_some())
+    }
+
     /// Returns whether so much waits to be written that nothing is read before some of it has gone.
     pub(crate) fn is_behind(&self) -> bool {
         let output = self.output.as_ref();
@@ -170,7 +189,9 @@ impl SocketRecord {
     /// Returns how much waits to be written, if that is too much together with `more` bytes. A write that is alone may have any length.
     pub(crate) fn is_overloaded(&self, more: usize) -> Option<usize> {
         let waits = self.output.as_ref().map_or(0, |output| output.size());
-        let most = self.of.as_ref().map_or(MAX_UNSENT, |of| of.max_unsent);
+        let terms = self.terms.as_ref();
+        let most = terms.and_then(|terms| terms.options.max_unsent);
+        let most = most.unwrap_or(MAX_UNSENT);
         (waits > 0 && waits.saturating_add(more) > most).then_some(waits)
     }
 

@@ -12,6 +12,7 @@ use crate::platform::failure::would_wait;
 pub use crate::platform::failure::SealError;
 use socket2::Socket;
 use std::io::{Read, Result, Write};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// The socket below a seal.
@@ -70,10 +71,10 @@ pub trait Seal: Send {
     fn bytes(&self) -> usize;
 }
 
-/// Makes the seal of each connection of a listener, or of one that is being made.
+/// Makes the seals of the connections of a listener, or of those that are being made.
 pub trait SealMaker: Send + Sync {
-    /// The seal of a new connection.
-    fn make(&self) -> Result<Box<dyn Seal>>;
+    /// The seal of a new connection, to a server of that address if it is being made to one that has any.
+    fn make(&self, server: Option<IpAddr>) -> Result<Box<dyn Seal>>;
 }
 
 /// A seal in its record.

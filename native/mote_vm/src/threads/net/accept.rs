@@ -9,8 +9,9 @@ use super::words::words;
 use super::Service;
 use crate::base::ids::TimerId;
 use crate::boundary::sockets::counts::add;
-use crate::boundary::sockets::record::{Accepting, SocketKind, SocketRecord};
-use crate::boundary::sockets::seal::SealMaker;
+use crate::boundary::sockets::record::{
+    Accepting, SocketKind, SocketOptions, SocketRecord, SocketTerms,
+};
 use crate::platform::failure::{is_shortage, would_wait};
 use crate::threads::inbox::Entry;
 use crate::threads::thread::{task, Dispatch};
@@ -34,9 +35,7 @@ pub(crate) struct ListenerPlan {
     /// The actor that sessions are to be made like.
     pub(crate) session: Key,
     pub(crate) most: usize,
-    pub(crate) nodelay: bool,
-    pub(crate) max_unsent: usize,
-    pub(crate) seals: Option<Arc<dyn SealMaker>>,
+    pub(crate) options: SocketOptions,
 }
 
 impl Accepting {
@@ -59,18 +58,19 @@ impl Service<'_> {
     pub(super) fn listen(&mut self, plan: ListenerPlan) -> std::io::Result<*const Actor> {
         let record = self.record(plan.socket, SocketKind::Listener);
         let (number, actor) = self.put(record)?;
-        let of = Accepting {
+        let accepting = Accepting {
             session: plan.session,
             thread: self.context.station.number,
             number,
-            nodelay: plan.nodelay,
-            max_unsent: plan.max_unsent,
-            seals: plan.seals,
             open: AtomicUsize::new(0),
             most: plan.most,
             is_full: AtomicBool::new(false),
         };
-        self.with(number, |record| record.of = Some(Arc::new(of)));
+        let terms = SocketTerms {
+            options: plan.options,
+            accepting: Some(accepting),
+        };
+        self.with(number, |record| record.terms = Some(Arc::new(terms)));
         Ok(actor)
     }
 
@@ -79,19 +79,21 @@ impl Service<'_> {
         for _ in 0..AT_ONCE {
             let accepted = self.with(number, |record| {
                 let is_listener = record.kind == SocketKind::Listener;
-                let of = record.of.clone().filter(|_| is_listener)?;
+                let terms = record.terms.clone().filter(|_| is_listener)?;
                 // It pauses, or is full.
-                let may = record.timer.is_none() && of.has_room();
-                may.then(|| (accept_next(&record.socket), of))
+                let may = record.timer.is_none() && terms.accepting.as_ref()?.has_room();
+                may.then(|| (accept_next(&record.socket), terms))
             });
-            let Some(Some((accepted, of))) = accepted else {
+            let Some(Some((accepted, terms))) = accepted else {
                 return;
             };
             match accepted {
                 Ok(socket) => {
-                    of.open.fetch_add(1, SeqCst);
+                    if let Some(of) = &terms.accepting {
+                        of.open.fetch_add(1, SeqCst);
+                    }
                     add(&self.net.sockets.counts.accepted, 1);
-                    self.place(socket, of);
+                    self.place(socket, terms);
                 }
                 Err(error) if would_wait(&error) => return,
                 // The peer has gone again.
@@ -147,42 +149,29 @@ impl Service<'_> {
     }
 
     /// Gives a connection to a thread.
-    fn place(&mut self, socket: Socket, of: Arc<Accepting>) {
+    fn place(&mut self, socket: Socket, terms: Arc<SocketTerms>) {
         let station = self.context.sponsor.place_socket();
         if station.number == self.context.station.number {
-            return self.adopt(socket, of);
+            return self.adopt(socket, terms);
         }
         let adopt = task(move |thread| {
             // Without sockets it was to be the first sponsor's, in place of one that is removed: the connection is closed.
-            thread.serve_between(|service| service.adopt(socket, of));
+            thread.serve_between(|service| service.adopt(socket, terms));
         });
         self.context.machine.push(station, Entry::Task(adopt));
     }
 
     /// A connection begins here: its session hears of it, when that is sealed if it is to be.
-    fn adopt(&mut self, socket: Socket, of: Arc<Accepting>) {
-        if of.nodelay {
+    fn adopt(&mut self, socket: Socket, terms: Arc<SocketTerms>) {
+        if terms.options.nodelay {
             // Sockets of the file system know no such thing.
             let _ = socket.set_tcp_nodelay(true);
         }
-        let mut record = self.record(socket, SocketKind::Sealing);
-        record.of = Some(of.clone());
-        let put = match of.seals.as_ref().map(|seals| seals.make()) {
-            None => self.put(record),
-            Some(Ok(seal)) => {
-                self.seal(&mut record, seal);
-                self.put(record)
-            }
-            Some(Err(error)) => {
-                self.has_one_less();
-                Err(error)
-            }
-        };
-        match put {
+        match self.begin(socket, SocketKind::Sealing, terms.clone(), None) {
             Ok((number, _)) => self.shake(number),
             Err(_) => {
                 add(&self.net.sockets.counts.errors, 1);
-                self.has_left(&of);
+                self.has_left(&terms);
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::words::{word, words};
 use super::Service;
 use crate::base::atom::Atom;
+use crate::boundary::sockets::record::SocketKind;
 use crate::boundary::sockets::seal::Agreed;
 use crate::heap::Heap;
 use crate::terms::map::from_entries;
@@ -11,6 +12,7 @@ use crate::turns::queue::Event;
 use crate::values::value::Value;
 use socket2::SockAddr;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::Ordering::Relaxed;
 
 impl Dispatch {
     /// Shows the messages that those who wait for its sockets get in a machine that goes on from an image.
@@ -100,6 +102,45 @@ impl Service<'_> {
             true => Value::NONE,
             false => self.map(&entries),
         }
+    }
+
+    /// What has come and gone, or how many connections a listener has.
+    pub(super) fn counters(&mut self, number: u32) -> Option<Value> {
+        let (kind, bytes_in, bytes_out, terms) = self.with(number, |record| {
+            let terms = record.terms.clone();
+            (record.kind, record.bytes_in, record.bytes_out, terms)
+        })?;
+        let of = terms.as_ref().and_then(|terms| terms.accepting.as_ref());
+        let counted = match (kind, of) {
+            (SocketKind::Listener, Some(of)) => {
+                let open = Self::number(of.open.load(Relaxed) as u64);
+                self.map(&[("connections", open)])
+            }
+            _ => self.map(&[
+                ("bytes_in", Self::number(bytes_in)),
+                ("bytes_out", Self::number(bytes_out)),
+            ]),
+        };
+        Some(counted)
+    }
+
+    /// Addresses and counters in one map.
+    pub(super) fn info(&mut self, number: u32) -> Option<Value> {
+        let (local, peer) = self.with(number, |record| {
+            (record.socket.local_addr(), record.socket.peer_addr())
+        })?;
+        let [local, peer] = [local, peer].map(|address| match address {
+            Ok(address) => self.address(&address),
+            // A listener has no peer.
+            Err(_) => Value::NIL,
+        });
+        let counters = self.counters(number)?;
+        let entries = [("local", local), ("peer", peer), ("counters", counters)];
+        let any_none = entries.iter().any(|(_, value)| value.is_none());
+        Some(match any_none {
+            true => Value::NONE,
+            false => self.map(&entries),
+        })
     }
 
     /// An address as `:inet` has it: `{ip, port}`, or `{:local, path}`.

@@ -1,7 +1,8 @@
 //! Dialers: actors that make connections for whoever holds them, to the places that they may.
 //!
-//! What is allowed is a list that the host has made: of paths, and of `{ip, bits, first, last}`, addresses with the first bits of `ip`, 16
-//! bytes, and ports between those two. An IPv4 address is the IPv6 address that stands for it.
+//! Its capture is `{allowed, terms}`. What is allowed is a list that the host has made: of paths, and of `{ip, bits, first, last}`,
+//! addresses with the first bits of `ip`, 16 bytes, and ports between those two. An IPv4 address is the IPv6 address that stands for it.
+//! The terms are those of all its connections.
 //!
 //! Invariants:
 //! 1. A dialer belongs to no thread: a connection is made on the thread of the sponsor that has the request, which is that of whoever asks,
@@ -12,30 +13,45 @@ use super::Service;
 use crate::base::atom::Atom;
 use crate::boundary::sockets::place::SocketPlace;
 use crate::boundary::sockets::reading::ReadSpec;
-use crate::boundary::sockets::record::SocketKind;
+use crate::boundary::sockets::record::{SocketKind, SocketTerms};
 use crate::platform::failure::{is_shortage, name};
+use crate::values::foreign::{Class, Foreign};
 use crate::values::value::Value;
+use std::cmp::Ordering;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::Arc;
+
+/// The terms of a dialer's connections, as a value that it has captured.
+pub(crate) struct DialerTerms(pub(crate) Arc<SocketTerms>);
+
+impl Foreign for DialerTerms {
+    fn class(&self) -> Class {
+        Class::Reference
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        let of = |terms: &DialerTerms| Arc::as_ptr(&terms.0);
+        let other = other.as_any().downcast_ref();
+        Some(of(self)).cmp(&other.map(of))
+    }
+}
 
 impl Service<'_> {
     /// Does what is asked of a dialer. Returns whether that was a request.
-    pub(super) fn dial(&mut self, allowed: Value, message: Value) -> bool {
+    pub(super) fn dial(&mut self, dialer: Value, message: Value) -> bool {
         let Some(&[customer, request]) = message.as_tuple() else {
             return false;
         };
-        if let Err(reason) = self.begin_dial(allowed, customer, request) {
+        if let Err(reason) = self.begin_dial(dialer, customer, request) {
             self.refuse(customer, reason);
         }
         true
     }
 
-    fn begin_dial(&mut self, allowed: Value, customer: Value, request: Value) -> Result<(), Atom> {
+    fn begin_dial(&mut self, dialer: Value, customer: Value, request: Value) -> Result<(), Atom> {
         let words = words();
-        if allowed.as_cons().is_none() && allowed != Value::EMPTY_LIST {
-            // That of an image.
-            return Err(words.closed);
-        }
+        // That of an image has none.
+        let (allowed, terms) = parts(dialer).ok_or(words.closed)?;
         let (place, timeout) = match request.as_tuple() {
             Some([word, place]) if word.as_atom() == Some(words.connect) => (*place, None),
             Some([word, place, ms]) if word.as_atom() == Some(words.connect) => {
@@ -47,7 +63,7 @@ impl Service<'_> {
         if !is_allowed(allowed, &place) {
             return Err(words.eacces);
         }
-        let socket = place.connect(true).map_err(|error| {
+        let socket = place.connect(terms.options.nodelay).map_err(|error| {
             if is_shortage(&error) {
                 // Those that nobody holds any more may have some.
                 self.context.machine.pool().short();
@@ -55,8 +71,8 @@ impl Service<'_> {
             name(&error)
         })?;
         self.context.station.sockets.fetch_add(1, Relaxed);
-        let record = self.record(socket, SocketKind::Connecting);
-        let (number, _) = self.put(record).map_err(|error| name(&error))?;
+        let begun = self.begin(socket, SocketKind::Connecting, terms, place.ip());
+        let (number, _) = begun.map_err(|error| name(&error))?;
         self.begin_read(number, customer, ReadSpec::Socket, timeout)
     }
 
@@ -67,6 +83,15 @@ impl Service<'_> {
             is_dialed || record.kind == SocketKind::Sealing
         })
     }
+}
+
+/// What a dialer allows, and on which terms.
+fn parts(dialer: Value) -> Option<(Value, Arc<SocketTerms>)> {
+    let &[allowed, terms] = dialer.as_tuple()? else {
+        return None;
+    };
+    let terms: &DialerTerms = terms.as_foreign()?.as_any().downcast_ref()?;
+    Some((allowed, terms.0.clone()))
 }
 
 /// The place that a value means: `{ip, port}`, or a path.

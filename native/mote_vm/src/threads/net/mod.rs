@@ -27,6 +27,7 @@ use crate::threads::thread::Dispatch;
 use crate::threads::thread_context::ThreadContext;
 use crate::turns::turn::Turn;
 pub(crate) use accept::ListenerPlan;
+pub(crate) use dial::DialerTerms;
 pub(crate) use open::Opening;
 use own::Net;
 

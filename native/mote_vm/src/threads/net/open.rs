@@ -2,16 +2,18 @@
 use super::accept::ListenerPlan;
 use super::Service;
 use crate::boundary::sockets::counts::add;
-use crate::boundary::sockets::record::{SocketKind, SocketRecord};
-use crate::boundary::sockets::seal::{Seal, Sealed};
+use crate::boundary::sockets::record::{SocketKind, SocketRecord, SocketTerms};
+use crate::boundary::sockets::seal::Sealed;
 use crate::boundary::sockets::Sockets;
 use crate::threads::thread::Dispatch;
 use crate::values::actor::{Actor, BehaviourId, Header};
 use crate::values::handles::Key;
 use socket2::Socket;
 use std::io::{Error, ErrorKind};
+use std::net::IpAddr;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::Arc;
 
 /// Bytes that a socket counts as for the pace of collections: with its buffers the system keeps some thousand, and only a
 /// collection finds those that nobody holds any more.
@@ -20,7 +22,7 @@ const PACED: usize = 4 << 10;
 /// Something to open.
 pub(crate) enum Opening {
     Listener(ListenerPlan),
-    Socket(Socket, SocketKind, Option<Box<dyn Seal>>),
+    Socket(Socket, SocketKind, Arc<SocketTerms>, Option<IpAddr>),
 }
 
 impl Service<'_> {
@@ -31,10 +33,24 @@ impl Service<'_> {
         record
     }
 
-    /// Seals what goes by a record's socket. A seal has bytes of its own, which come with no event.
-    pub(super) fn seal(&self, record: &mut SocketRecord, seal: Box<dyn Seal>) {
-        record.stops_short = true;
-        record.sealed = Some(Box::new(Sealed::new(seal, &self.net.sockets.quota)));
+    /// A socket begins on these terms, connected to a server of that address if to any. Whoever chose this thread for it has counted
+    /// it.
+    pub(super) fn begin(
+        &mut self,
+        socket: Socket,
+        kind: SocketKind,
+        terms: Arc<SocketTerms>,
+        server: Option<IpAddr>,
+    ) -> std::io::Result<(u32, *const Actor)> {
+        let mut record = self.record(socket, kind);
+        if let Some(seals) = &terms.options.seals {
+            let seal = seals.make(server).inspect_err(|_| self.has_one_less())?;
+            // A seal has bytes of its own, which come with no event.
+            record.stops_short = true;
+            record.sealed = Some(Box::new(Sealed::new(seal, &self.net.sockets.quota)));
+        }
+        record.terms = Some(terms);
+        self.put(record)
     }
 
     /// Makes a socket an actor. Whoever chose this thread for it has counted it.
@@ -99,13 +115,9 @@ impl Dispatch {
         self.serve_between(|service| {
             opened = match opening {
                 Opening::Listener(plan) => service.listen(plan),
-                Opening::Socket(socket, kind, seal) => {
-                    let mut record = service.record(socket, kind);
-                    if let Some(seal) = seal {
-                        service.seal(&mut record, seal);
-                    }
-                    service.put(record).map(|(_, actor)| actor)
-                }
+                Opening::Socket(socket, kind, terms, server) => service
+                    .begin(socket, kind, terms, server)
+                    .map(|(_, actor)| actor),
             };
         });
         let sponsor = Some(self.context.sponsor.id);

@@ -6,13 +6,13 @@ use crate::base::atom::Atom;
 use crate::boundary::sockets::counts::{add, less};
 use crate::boundary::sockets::datagrams;
 use crate::boundary::sockets::reading::ReadSpec;
-use crate::boundary::sockets::record::{Accepting, SocketKind, SocketRecord};
+use crate::boundary::sockets::record::{SocketKind, SocketRecord, SocketTerms};
 use crate::boundary::sockets::transfer::{self, ReadStep, VISIT};
 use crate::platform::failure::{is_fatal, name};
 use crate::values::value::Value;
 use std::io::Error;
 use std::net::Shutdown;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::Ordering::SeqCst;
 
 /// Milliseconds in which a peer is to agree on how its connection is sealed, and what their timer says in place of a read's number.
 const HANDSHAKE: u64 = 30_000;
@@ -102,12 +102,16 @@ impl Service<'_> {
 
     /// A connection can be used.
     fn begins(&mut self, number: u32) {
-        let of = self.with(number, |record| {
+        let terms = self.with(number, |record| {
             record.kind = SocketKind::Connection;
-            record.of.clone()
+            record.terms.clone()
         });
-        match of.flatten() {
-            Some(of) => self.tell_session(number, &of),
+        match terms
+            .flatten()
+            .as_ref()
+            .and_then(|terms| terms.accepting.as_ref())
+        {
+            Some(of) => self.tell_session(number, of),
             None => {
                 add(&self.net.sockets.counts.connected, 1);
                 self.read_on(number);
@@ -121,7 +125,7 @@ impl Service<'_> {
         add(&self.net.sockets.counts.errors, 1);
         let is_over = |record: &mut SocketRecord| {
             record.kind = SocketKind::Connection;
-            if record.of.is_some() || !record.reader.is_none() || record.output.is_some() {
+            if record.is_accepted() || !record.reader.is_none() || record.output.is_some() {
                 return true;
             }
             record.spec = ReadSpec::Failed(name(error));
@@ -397,62 +401,32 @@ impl Service<'_> {
         let writers = transfer::end_output(&mut record, &sockets.quota);
         let reader = Some(record.reader).filter(|reader| !reader.is_none());
         let SocketRecord {
-            of, kind, socket, ..
+            terms,
+            kind,
+            socket,
+            ..
         } = record;
         drop(socket);
-        match (of, kind) {
-            (Some(of), SocketKind::Listener) => self.context.machine.release(of.session),
-            (Some(of), _) => self.has_left(&of),
-            (None, _) => {}
+        if let Some(terms) = terms {
+            match (&terms.accepting, kind) {
+                (Some(of), SocketKind::Listener) => self.context.machine.release(of.session),
+                _ => self.has_left(&terms),
+            }
         }
         for waiting in reader.into_iter().chain(writers) {
             self.refuse(waiting, reason);
         }
     }
 
-    /// A connection that a listener had accepted is closed.
-    pub(super) fn has_left(&mut self, of: &Accepting) {
+    /// A connection on these terms is closed: its listener may accept another.
+    pub(super) fn has_left(&mut self, terms: &SocketTerms) {
+        let Some(of) = &terms.accepting else {
+            return;
+        };
         // SeqCst, both: see `has_room`.
         of.open.fetch_sub(1, SeqCst);
         if of.is_full.swap(false, SeqCst) {
             self.accept_again(of);
         }
-    }
-
-    pub(super) fn counters(&mut self, number: u32) -> Option<Value> {
-        let (kind, bytes_in, bytes_out, of) = self.with(number, |record| {
-            let of = record.of.clone();
-            (record.kind, record.bytes_in, record.bytes_out, of)
-        })?;
-        let counted = match (kind, of) {
-            (SocketKind::Listener, Some(of)) => {
-                let open = Self::number(of.open.load(Relaxed) as u64);
-                self.map(&[("connections", open)])
-            }
-            _ => self.map(&[
-                ("bytes_in", Self::number(bytes_in)),
-                ("bytes_out", Self::number(bytes_out)),
-            ]),
-        };
-        Some(counted)
-    }
-
-    /// Addresses and counters in one map.
-    pub(super) fn info(&mut self, number: u32) -> Option<Value> {
-        let (local, peer) = self.with(number, |record| {
-            (record.socket.local_addr(), record.socket.peer_addr())
-        })?;
-        let [local, peer] = [local, peer].map(|address| match address {
-            Ok(address) => self.address(&address),
-            // A listener has no peer.
-            Err(_) => Value::NIL,
-        });
-        let counters = self.counters(number)?;
-        let entries = [("local", local), ("peer", peer), ("counters", counters)];
-        let any_none = entries.iter().any(|(_, value)| value.is_none());
-        Some(match any_none {
-            true => Value::NONE,
-            false => self.map(&entries),
-        })
     }
 }
