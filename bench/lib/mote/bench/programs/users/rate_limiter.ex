@@ -13,7 +13,7 @@ defmodule Mote.Bench.Programs.Users.RateLimiter do
     metric: :ns_per_alone_mote,
     expected: :agreed,
     measures: & &1.figures,
-    machines: [mote: [main: [threads: 16, partition: true]]]
+    machines: [mote: [main: [threads: 32, partition: true]]]
 
   alias Mote.{Bench.Sides, Directory}
 

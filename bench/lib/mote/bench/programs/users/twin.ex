@@ -80,7 +80,7 @@ defmodule Mote.Bench.Programs.Users.Twin do
   defp add({_last, mean, alarms}, {means, all}), do: {means + mean, all + alarms}
 
   defp actors(machine) do
-    devices = Directory.start(machine, Actors.devices(), shards: 1_024)
+    devices = Directory.start(machine, Actors.devices(), shards: 512)
     ingest = Mote.create(machine, Actors.ingest(devices))
 
     %{
