@@ -101,7 +101,7 @@ defmodule Mote.Bench.Programs.Users.Twin do
   end
 
   defp table do
-    table = :ets.new(:devices, [:public, read_concurrency: true])
+    table = :ets.new(:devices, [:protected])
 
     take = fn {key, reading} ->
       state = with [{_, state}] <- :ets.lookup(table, key), do: state, else: ([] -> {0, 0, 0})
