@@ -76,7 +76,8 @@ defmodule Mote.Directory do
     * **Parallel work.** The entries are spread over shards, which are actors. The threads of a sponsor share them as
       they share all actors, and each starts actors of its own. In a partitioned sponsor (`partition: true`, see
       `Mote.add_sponsor/3`) the hash of a key decides its shard, and the key stays on the thread of that shard. So
-      processes that ask for keys of different threads do not wait for each other.
+      processes that ask for keys of different threads do not wait for each other. With several times as many threads as
+      processes that ask at once, two of these seldom want the same thread.
     * **Memory.** A key holds its actor until it is removed. The actors of a directory, and the directory
       itself, are collected when nothing refers to them.
 
@@ -148,7 +149,8 @@ defmodule Mote.Directory do
 
     * `:shards` - how many actors the entries are spread over (default #{@shards}, at most #{@most_shards}). Sending
       by key is fastest with one shard for about every twenty-four keys: for a million keys it takes a third of the
-      time of #{@shards} shards. But the value that `start/3` returns contains the address of each shard, some 200
+      time of #{@shards} shards. Processes ask fastest with at most a few hundred shards: a question by one of 300,000 keys
+      takes 1.3 µs with #{@shards} and with 512 shards, and 1.9 µs with 12,500. And the value that `start/3` returns contains the address of each shard, some 200
       bytes in a process. So give a directory with many shards a name, which is looked up without copying it;
     * `:sponsor` - pins the shards to a sponsor, so that the actors are started there.
 

@@ -75,7 +75,8 @@ defmodule Mote.Bench.ProgramsTest do
                ~w(queens quicksort bitonic_sort trapezoid guided_search filter_bank unbalanced_tree pi recursive_matmul) ++
                ~w(merge_sort northwind northwind_joins northwind_threads) ++
                ~w(erfc_bomb random_bomb time_eater time_eater_sends self_send cons fib erfc_dsl maps directory binaries) ++
-               ~w(vectors idle estragon sendx from_sleep beside apart apart_erfc idle_cpu ask askers boundary fan_out door durable record) ++
+               ~w(vectors idle estragon sendx from_sleep beside apart apart_erfc idle_cpu ask askers) ++
+               ~w(rate_limiter order_book twin router boundary fan_out door durable record) ++
                ~w(timers futures fib_futures) ++
                ~w(k_means k_nearest pool_size beam_turns telemetry churn) ++
                ~w(collecting gc_pause quota prove sockets broker secure_sockets)
