@@ -1145,8 +1145,8 @@ defmodule Mote do
     * `:timeout` - in milliseconds (default `:infinity`). The image is saved all the same when it is over.
 
   Turns go on while it is saved: the machine stands still for a moment, in which what waits is noted. Nothing is freed before the image is
-  written, so a machine whose memory runs short runs no turns until then; and a durable or seeded machine stands still for all of the saving but
-  the file. A file of that name is replaced when the
+  written, so a machine whose memory runs short runs no turns until then; and a seeded machine stands still for all of the saving but
+  the file. If the disk takes nothing for a minute, the error is `:image`. A file of that name is replaced when the
   new one is complete and on the disk; until then, and if anything fails, it is as it was. What only the BEAM has, such as processes,
   is not saved, and the `Mote.Image` that this returns lists it: see the guide [State that lasts](images.md).
 

@@ -18,10 +18,10 @@ defmodule Mote.Durable.Keeper do
   @look 500
   @retry 30_000
 
-  # An image is due when the machine has worked for so many nanoseconds since the last one, and so many times as long as it has stood still
-  # for that: a start has to do all of this work again.
+  # An image is due when the machine has worked for so many nanoseconds since the last one, and so many times as long as that has taken: a
+  # start has to do all of this work again.
   @work 30_000_000_000
-  @by_still 20
+  @by_took 20
 
   # Nanoseconds that an image takes, for all that is known before the first one.
   @took 1_000_000_000
@@ -59,7 +59,7 @@ defmodule Mote.Durable.Keeper do
     state = %{machine: machine, native: native, opened: opened, names: names, kept: %{}, copy: nil}
 
     {:ok,
-     Map.merge(state, %{about: about, title: title, worked: worked(native), took: @took, still: 0, retry: nil})}
+     Map.merge(state, %{about: about, title: title, worked: worked(native), took: @took, retry: nil})}
   end
 
   @impl GenServer
@@ -160,7 +160,7 @@ defmodule Mote.Durable.Keeper do
     case Native.journal_info(state.native) do
       {_number, bytes, _told, batches, _took} ->
         bytes >= options.image_every or
-          (batches > 0 and worked(state.native) - state.worked > max(@work, @by_still * state.still))
+          (batches > 0 and worked(state.native) - state.worked > max(@work, @by_took * state.took))
 
       _stopped ->
         false
@@ -189,8 +189,8 @@ defmodule Mote.Durable.Keeper do
       still = System.convert_time_unit(image.stood_still, :microsecond, :native)
       measurements = %{bytes: image.bytes, duration: took, stood_still: still}
       Reporter.tell(state.about, [:durable, :image], measurements, where)
-      [took, still] = for time <- [took, still], do: System.convert_time_unit(time, :native, :nanosecond)
-      {result, %{state | names: names, worked: worked, took: took, still: still, retry: nil}}
+      took = System.convert_time_unit(took, :native, :nanosecond)
+      {result, %{state | names: names, worked: worked, took: took, retry: nil}}
     else
       {:error, error} ->
         text = Exception.message(error)

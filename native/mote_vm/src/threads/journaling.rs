@@ -14,6 +14,9 @@
 //!    after the last entry, has done all that the outside has heard of: the same, since nothing else enters before.
 //! 5. A key that is let go of goes with the entry that says so, and finds nothing from there on, whoever has it: a machine that runs its
 //!    journal again does not know who has. What is noted while the door is closed is for keys that are there (`noted`).
+//! 6. Turns do not see what a collection does, nor when: keys are kept until they are let go of, no order follows from where cells lie,
+//!    and the machine ends where a turn finds no memory. So a collection may wait for an image, as long as turns that find no memory
+//!    meanwhile wait for it, and then for a whole one (threads/starved.rs, invariant 2). What has come in finds memory in any case.
 pub(crate) mod again;
 mod told;
 

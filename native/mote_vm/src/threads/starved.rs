@@ -7,7 +7,7 @@
 //!    however long they take: it is that or an accepted message.
 //! 2. A turn is given up only if a whole collection has just found no room for it, or if one has a moment ago and found little:
 //!    a thread that is full waits for collections a fifth of its time, and not all of it. A bomb fills a machine again and
-//!    again with the little that each collection finds.
+//!    again with the little that each collection finds. A durable machine, which ends with a turn that is given up, waits always.
 //! 3. What decides is what lives and waits, not which blocks it lies in: messages that wait do not move, and may keep every block
 //!    from being emptied. Where they leave a block, a turn may take a block beyond the quota, and only then waits for a collection.
 //! 4. Each time that something has come in and few events wait, one turn that would be given up has a block all the same, up to half of
@@ -90,7 +90,8 @@ impl Dispatch {
             }
         }
         let machine = &self.context.machine;
-        let is_worth_it = tries > 0 || machine.pool().has_found_much() || self.starved.may_wait();
+        let has_to = tries > 0 || machine.journal().is_some();
+        let is_worth_it = has_to || machine.pool().has_found_much() || self.starved.may_wait();
         // Something may be made outside during each collection, for ever: so it waits for one that is hard once.
         let was_disturbed =
             machine.gc().compaction.take_broken_off() && tries > 0 && !self.starved.hard;
