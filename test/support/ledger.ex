@@ -101,7 +101,9 @@ defmodule Mote.Ledger do
   @doc "Counts on with so many clients, which say on the standard output what they have been told, until the node is killed."
   def serve(dir, clients, opts) do
     Process.flag(:trap_exit, true)
+    {fill, opts} = Keyword.pop(opts, :fill, 0)
     {:ok, machine, ledger} = start(dir, opts)
+    :ok = Mote.ask!(ledger, {:fill, fill})
     {seen, _draws, _accounts, _ticks} = Mote.ask!(ledger, :all)
     for client <- 1..clients, do: spawn_link(fn -> count(ledger, client, Map.get(seen, client, 0) + 1) end)
 

@@ -139,7 +139,7 @@ impl Quota {
         self.held.fetch_add(bytes, Relaxed);
     }
 
-    /// Takes or returns what `charged` bytes lack, or are too many, beside `bytes`: also beyond the limit.
+    /// Makes what is charged `bytes`: takes what is missing, also beyond the limit, or returns what is too much.
     pub(crate) fn charge(&self, charged: &mut usize, bytes: usize) {
         let before = std::mem::replace(charged, bytes);
         match bytes.checked_sub(before) {
