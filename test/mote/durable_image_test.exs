@@ -12,7 +12,10 @@ defmodule Mote.DurableImageTest do
 
   setup do
     Process.flag(:trap_exit, true)
-    base = Path.join(System.tmp_dir!(), "mote_durable_image_#{System.unique_integer([:positive])}_#{System.pid()}")
+
+    base =
+      Path.join(System.tmp_dir!(), "mote_durable_image_#{System.unique_integer([:positive])}_#{System.pid()}")
+
     on_exit(fn -> File.rm_rf!(base) end)
     %{base: base, dir: Path.join(base, "live")}
   end

@@ -35,6 +35,7 @@ defmodule Mote.DurableKillTest do
       ])
 
     {:os_pid, pid} = Port.info(port, :os_pid)
+
     kill = fn ->
       found(Path.join(dir, files))
       {_, 0} = System.cmd("kill", ["-9", "#{pid}"])

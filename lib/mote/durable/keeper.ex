@@ -58,8 +58,7 @@ defmodule Mote.Durable.Keeper do
     Process.monitor(machine)
     state = %{machine: machine, native: native, opened: opened, names: names, kept: %{}, copy: nil}
 
-    {:ok,
-     Map.merge(state, %{about: about, title: title, worked: worked(native), took: @took, retry: nil})}
+    {:ok, Map.merge(state, %{about: about, title: title, worked: worked(native), took: @took, retry: nil})}
   end
 
   @impl GenServer
@@ -192,6 +191,10 @@ defmodule Mote.Durable.Keeper do
       took = System.convert_time_unit(took, :native, :nanosecond)
       {result, %{state | names: names, worked: worked, took: took, retry: nil}}
     else
+      # A machine that ends meanwhile makes none, and says itself why it has ended.
+      {:error, %Mote.Error{reason: reason}} when reason in [:machine_down, :stopped] ->
+        {result, state}
+
       {:error, error} ->
         text = Exception.message(error)
         Logger.error("machine #{state.title} has no new image in its folder #{where.dir}: #{text}")
