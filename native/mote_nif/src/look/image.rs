@@ -106,8 +106,7 @@ pub fn save<'a>(
     let path = PathBuf::from(OsStr::from_bytes(path.as_slice()));
     inquiry(env, machine, tag, |customer| {
         let (blocks, parts) = sync_channel(BLOCKS);
-        let (rooms, free) = channel();
-        let (told, saved) = channel();
+        let ((rooms, free), (told, saved)) = (channel(), channel());
         let customer = customer.clone();
         let writer = std::thread::Builder::new().name("mote-image".into());
         let asker = customer.clone();
@@ -120,16 +119,13 @@ pub fn save<'a>(
             }
         });
         written.map_err(|_| names::no_memory())?;
-        let begins = begin.is_some();
-        let stopping = running.stopping();
+        let (begins, stopping) = (begin.is_some(), running.stopping());
         let note = move |survey: &mut Survey<'_>| {
             let begun = Instant::now();
             let journal = begin.map_or(Ok(()), |begin| begin(survey));
-            let roots = match journal {
-                Ok(()) => survey.image_roots(&named, identity).map_err(Unsaved::Image),
-                Err(error) => Err(Unsaved::Journal(said(&error))),
-            };
-            (roots, begun, begun.elapsed())
+            let journal = journal.map_err(|error| Unsaved::Journal(said(&error)));
+            let roots = || survey.image_roots(&named, identity).map_err(Unsaved::Image);
+            (journal.and_then(|()| roots()), begun, begun.elapsed())
         };
         let walk =
             move |(roots, begun, noted): (Result<ImageRoots, Unsaved>, Instant, Duration)| {
@@ -158,8 +154,8 @@ pub fn save<'a>(
                 }
                 if is_stuck.get() {
                     // Whoever writes it may never come back.
-                    let nobody = io::Error::from(io::ErrorKind::TimedOut);
-                    answer(&customer, (Err(Unsaved::Stuck), stood), Err(nobody));
+                    let bytes = Err(io::ErrorKind::TimedOut.into());
+                    answer(&customer, (Err(Unsaved::Stuck), stood), bytes);
                 }
                 let _ = told.send((tables, stood));
             };
@@ -174,26 +170,21 @@ fn answer(customer: &Customer, (tables, stood): Saved, bytes: io::Result<u64>) {
         return;
     }
     post(customer.pid(), |env, _| {
-        let answer = match (&tables, bytes) {
+        let why = match (&tables, bytes) {
             (Ok(tables), Ok(bytes)) => {
-                let about = about(env, tables);
-                (names::ok(), (bytes, stood.as_micros() as u64, about)).encode(env)
+                let saved = (bytes, stood.as_micros() as u64, about(env, tables));
+                return customer.tagged(env, (names::ok(), saved).encode(env));
             }
-            (Err(Unsaved::Journal(why)), _) => {
-                (names::error(), format!("its journal cannot begin: {why}")).encode(env)
-            }
+            (Err(Unsaved::Journal(why)), _) => format!("its journal cannot begin: {why}"),
             (Err(Unsaved::Stuck), _) => {
                 let seconds = PATIENCE.as_secs();
-                let why = format!("the disk has taken nothing of it for {seconds} seconds");
-                (names::error(), why).encode(env)
+                format!("the disk has taken nothing of it for {seconds} seconds")
             }
-            (Err(Unsaved::Image(why)), _) if *why != NotSaved::Refused => {
-                (names::error(), why.to_string()).encode(env)
-            }
-            (_, Err(error)) => (names::error(), said(&error)).encode(env),
-            (Err(Unsaved::Image(why)), _) => (names::error(), why.to_string()).encode(env),
+            (Err(Unsaved::Image(why)), _) if *why != NotSaved::Refused => why.to_string(),
+            (_, Err(error)) => said(&error),
+            (Err(Unsaved::Image(why)), _) => why.to_string(),
         };
-        customer.tagged(env, answer)
+        customer.tagged(env, (names::error(), why).encode(env))
     });
 }
 

@@ -81,3 +81,24 @@ impl Drop for Missed {
         self.quota.give(self.charged);
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Invariant 3.
+    #[test]
+    fn what_is_missed_is_charged_until_it_is_shown() {
+        let quota = Arc::<Quota>::default();
+        let mut missed = Missed::new(&quota);
+        let value = |n: usize| Value::address((16 * n) as *const Actor);
+        (1..=100).for_each(|n| missed.note(value(n)));
+        assert!(quota.held() >= 100 * size_of::<Value>());
+        let mut shown = 0;
+        while missed.walk(7, |_| shown += 1) {}
+        assert_eq!((shown, quota.held()), (100, 0));
+        missed.note(value(1));
+        drop(missed);
+        assert_eq!(quota.held(), 0);
+    }
+}
