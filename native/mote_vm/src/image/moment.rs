@@ -9,6 +9,7 @@
 //!    durable machine goes on, and its journal changes at the moment: what comes in afterwards is in the next one, which goes on from the
 //!    one before until the image has its name. The first journal of a life goes on from none, so the machine stands still for that image,
 //!    and lets nothing in before it has its name.
+use crate::boundary::journal::Journal;
 use crate::heap::Heap;
 use crate::look::survey::Survey;
 use crate::threads::inbox::Entry;
@@ -29,8 +30,8 @@ impl Machine {
         note: impl FnOnce(&mut Survey<'_>) -> R + Send + 'static,
         walk: impl FnOnce(R) + Send + 'static,
     ) -> io::Result<()> {
-        let is_first = begins && self.journal().is_none();
-        if is_first || self.seeded().is_some() || self.runs_again() {
+        let stands = self.journal().map_or(begins, Journal::is_mute);
+        if stands || self.seeded().is_some() {
             self.survey(move |survey| walk(note(survey)));
             return Ok(());
         }
