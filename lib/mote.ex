@@ -1159,8 +1159,9 @@ defmodule Mote do
     * `:timeout` - in milliseconds (default `:infinity`). The image is saved all the same when it is over.
 
   Turns go on while it is saved. The machine only stands still for a moment, to note what waits. Nothing is freed
-  before the image is written, so a machine whose memory runs short runs no turns until then. A durable or seeded
-  machine stands still for all of the saving except for writing the file. A file of that name is replaced when the new
+  before the image is written, so a machine whose memory runs short runs no turns until then. A seeded machine
+  stands still for all of the saving except for writing the file. If the disk takes nothing for a minute, the error is
+  `:image`. A file of that name is replaced when the new
   one is complete and on the disk. Until then, and if anything fails, it is as it was. Values that only the BEAM has,
   such as processes, are not saved, and the returned `Mote.Image` lists them: see the guide [Images in
   detail](image-details.md#what-only-the-beam-has).

@@ -16,8 +16,9 @@ defmodule Mote.DurableKillTest do
     %{dir: dir}
   end
 
-  # Starts a node that works on the folder, and kills it when it has said so much; what it has said, without what was cut.
-  defp run_and_kill(dir, opts, lines) do
+  # Starts a node that works on the folder, and kills it when it has said so much, and there are such files then; what it has said, without
+  # what was cut.
+  defp run_and_kill(dir, opts, lines, files \\ "lock") do
     paths = for path <- :code.get_path(), path = to_string(path), path =~ ~r"/_build/", do: ["-pa", path]
 
     code =
@@ -34,18 +35,23 @@ defmodule Mote.DurableKillTest do
       ])
 
     {:os_pid, pid} = Port.info(port, :os_pid)
-    read(port, pid, lines, "")
+
+    kill = fn ->
+      found(Path.join(dir, files))
+      {_, 0} = System.cmd("kill", ["-9", "#{pid}"])
+    end
+
+    read(port, kill, lines, "")
   end
 
-  defp read(port, pid, lines, text) do
+  defp found(files), do: Path.wildcard(files) != [] || found(files)
+
+  defp read(port, kill, lines, text) do
     receive do
       {^port, {:data, data}} ->
         text = text <> data
-
-        if lines > 0 and length(:binary.matches(text, "\n")) >= lines,
-          do: {_, 0} = System.cmd("kill", ["-9", "#{pid}"])
-
-        read(port, pid, if(length(:binary.matches(text, "\n")) >= lines, do: 0, else: lines), text)
+        if lines > 0 and length(:binary.matches(text, "\n")) >= lines, do: kill.()
+        read(port, kill, if(length(:binary.matches(text, "\n")) >= lines, do: 0, else: lines), text)
 
       {^port, {:exit_status, status}} ->
         assert status == 137, text
@@ -106,6 +112,16 @@ defmodule Mote.DurableKillTest do
         before ++ for({:opened, _, _} = opened <- said, do: opened)
       end)
     end
+  end
+
+  test "nothing is lost when the node is killed while an image is written", %{dir: dir} do
+    Enum.reduce(1..Long.runs(3), [], fn _, before ->
+      said = run_and_kill(dir, [image_every: 20_000, fill: 20], Enum.random(1..200), "*.image.*.part")
+      {:ok, machine, ledger} = Ledger.start(dir)
+      check(before ++ said, Mote.ask!(ledger, :all))
+      Mote.stop(machine)
+      before ++ for({:opened, _, _} = opened <- said, do: opened)
+    end)
   end
 
   test "a machine whose disk is full ends with the reason, and acknowledges nothing that is not there", %{

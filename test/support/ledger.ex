@@ -46,6 +46,15 @@ defmodule Mote.Ledger do
         account -> send account, {customer, {:pay, amount}}
       end
 
+    # Much for an image to write, a thousand at a time.
+    {customer, {:fill, 0}} ->
+      send customer, :ok
+
+    {customer, {:fill, n}} ->
+      send self(), {customer, {:fill, n - 1}}
+      accounts = Map.put(accounts, {:ballast, n}, create(ballast(for(_ <- 1..1000, do: create(account(n))))))
+      become ledger(seen, draws, accounts, ticks)
+
     :tick ->
       send_after 1, self(), :tick
       become ledger(seen, draws, accounts, ticks + 1)
@@ -55,6 +64,10 @@ defmodule Mote.Ledger do
 
     {customer, :all} ->
       send customer, {seen, draws, accounts, ticks}
+  end
+
+  defactor ballast(accounts) do
+    {customer, :balance} -> send customer, length(accounts)
   end
 
   defactor account(balance) do
@@ -88,7 +101,9 @@ defmodule Mote.Ledger do
   @doc "Counts on with so many clients, which say on the standard output what they have been told, until the node is killed."
   def serve(dir, clients, opts) do
     Process.flag(:trap_exit, true)
+    {fill, opts} = Keyword.pop(opts, :fill, 0)
     {:ok, machine, ledger} = start(dir, opts)
+    :ok = Mote.ask!(ledger, {:fill, fill})
     {seen, _draws, _accounts, _ticks} = Mote.ask!(ledger, :all)
     for client <- 1..clients, do: spawn_link(fn -> count(ledger, client, Map.get(seen, client, 0) + 1) end)
 

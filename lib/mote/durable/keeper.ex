@@ -20,10 +20,10 @@ defmodule Mote.Durable.Keeper do
   @look 500
   @retry 30_000
 
-  # An image is due when the machine has worked for so many nanoseconds since the last one, and so many times as long as it has stood still
-  # for that: a start has to do all of this work again.
+  # An image is due when the machine has worked for so many nanoseconds since the last one, and so many times as long as that has taken: a
+  # start has to do all of this work again.
   @work 30_000_000_000
-  @by_still 20
+  @by_took 20
 
   # Nanoseconds that an image takes, for all that is known before the first one.
   @took 1_000_000_000
@@ -60,8 +60,7 @@ defmodule Mote.Durable.Keeper do
     Process.monitor(machine)
     state = %{machine: machine, native: native, opened: opened, names: names, kept: %{}, copy: nil}
 
-    {:ok,
-     Map.merge(state, %{about: about, title: title, worked: worked(native), took: @took, still: 0, retry: nil})}
+    {:ok, Map.merge(state, %{about: about, title: title, worked: worked(native), took: @took, retry: nil})}
   end
 
   @impl GenServer
@@ -162,7 +161,7 @@ defmodule Mote.Durable.Keeper do
     case Native.journal_info(state.native) do
       {_number, bytes, _told, batches, _took} ->
         bytes >= options.image_every or
-          (batches > 0 and worked(state.native) - state.worked > max(@work, @by_still * state.still))
+          (batches > 0 and worked(state.native) - state.worked > max(@work, @by_took * state.took))
 
       _stopped ->
         false
@@ -191,9 +190,13 @@ defmodule Mote.Durable.Keeper do
       still = System.convert_time_unit(image.stood_still, :microsecond, :native)
       measurements = %{bytes: image.bytes, duration: took, stood_still: still}
       Reporter.tell(state.about, [:durable, :image], measurements, where)
-      [took, still] = for time <- [took, still], do: System.convert_time_unit(time, :native, :nanosecond)
-      {result, %{state | names: names, worked: worked, took: took, still: still, retry: nil}}
+      took = System.convert_time_unit(took, :native, :nanosecond)
+      {result, %{state | names: names, worked: worked, took: took, retry: nil}}
     else
+      # A machine that ends meanwhile makes none, and says itself why it has ended.
+      {:error, %Mote.Error{reason: reason}} when reason in [:machine_down, :stopped] ->
+        {result, state}
+
       {:error, error} ->
         text = Exception.message(error)
         Logger.error("machine #{state.title} has no new image in its folder #{where.dir}: #{text}")

@@ -23,7 +23,7 @@ use crate::term::own_term::OwnTerm;
 use crate::term::resource::{Resource, ResourceArc};
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::boundary::parcel::Parcel;
-use mote_vm::image::file::{said, write, ImageFile, ImagePart};
+use mote_vm::image::file::{hand_over, said, write, ImageFile, ImagePart, NotTaken};
 use mote_vm::image::save::{ImageRoots, NotSaved};
 use mote_vm::image::tables::{ImageLost, ImageTables};
 use mote_vm::image::walk::WrittenForeign;
@@ -38,17 +38,20 @@ use mote_vm::Term as VmTerm;
 use rustc_hash::FxHashSet;
 use rustler::sys::enif_make_ref;
 use rustler::{Atom, Binary, Encoder, Env, OwnedEnv, Term};
+use std::cell::Cell;
 use std::ffi::OsStr;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::sync::mpsc::{channel, sync_channel, Receiver, Sender};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{channel, sync_channel};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-/// Blocks of a megabyte that may wait to be written.
+/// Blocks of a megabyte that may wait to be written, and the longest that the next one waits until the disk takes one.
 const BLOCKS: usize = 64;
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The prefix of a trace: nodes without a name all give the same pids, and only the system process that has given one knows
 /// whose it is.
@@ -70,6 +73,8 @@ enum Unsaved {
     Image(NotSaved),
     /// The journal that is to go on from the image could not begin.
     Journal(String),
+    /// The disk took nothing more.
+    Stuck,
 }
 
 /// Begins the journal that goes on from an image, while the machine stands still for it.
@@ -101,29 +106,41 @@ pub fn save<'a>(
     let path = PathBuf::from(OsStr::from_bytes(path.as_slice()));
     inquiry(env, machine, tag, |customer| {
         let (blocks, parts) = sync_channel(BLOCKS);
-        let (rooms, free) = channel();
-        let (told, saved) = channel();
+        let ((rooms, free), (told, saved)) = (channel(), channel());
         let customer = customer.clone();
         let writer = std::thread::Builder::new().name("mote-image".into());
-        let written = writer.spawn(move || answer(&customer, &path, (parts, rooms), &saved));
+        let asker = customer.clone();
+        let written = writer.spawn(move || {
+            let bytes = write(&path, &parts, &rooms);
+            // Where the system does not take it, the machine need not hand over the rest. One that has ended says so itself.
+            drop(parts);
+            if let Ok(saved) = saved.recv() {
+                answer(&asker, saved, bytes);
+            }
+        });
         written.map_err(|_| names::no_memory())?;
-        let stands = begin.is_some();
+        let (begins, stopping) = (begin.is_some(), running.stopping());
         let note = move |survey: &mut Survey<'_>| {
             let begun = Instant::now();
             let journal = begin.map_or(Ok(()), |begin| begin(survey));
-            let roots = match journal {
-                Ok(()) => survey.image_roots(&named, identity).map_err(Unsaved::Image),
-                Err(error) => Err(Unsaved::Journal(said(&error))),
-            };
-            (roots, begun, begun.elapsed())
+            let journal = journal.map_err(|error| Unsaved::Journal(said(&error)));
+            let roots = || survey.image_roots(&named, identity).map_err(Unsaved::Image);
+            (journal.and_then(|()| roots()), begun, begun.elapsed())
         };
         let walk =
             move |(roots, begun, noted): (Result<ImageRoots, Unsaved>, Instant, Duration)| {
                 let scratch = OwnedEnv::new();
                 let written_form = |value: &ForeignRef| written_form(value, &scratch);
+                let is_stuck = Cell::new(false);
+                let give = |part| {
+                    // Relaxed: as in `is_stopping`.
+                    let given = hand_over(&blocks, part, PATIENCE, || stopping.load(Relaxed));
+                    is_stuck.set(given == Err(NotTaken::Stuck));
+                    given.ok()
+                };
                 let mut take = |block| {
-                    let taken = blocks.send(ImagePart::Block(block));
-                    taken.ok().map(|()| free.try_recv().unwrap_or_default())
+                    give(ImagePart::Block(block))?;
+                    Some(free.try_recv().unwrap_or_default())
                 };
                 let beside = roots.as_ref().is_ok_and(ImageRoots::is_written_beside);
                 let tables = roots.and_then(|roots| {
@@ -133,47 +150,41 @@ pub fn save<'a>(
                 let stood = if beside { noted } else { begun.elapsed() };
                 if tables.is_ok() {
                     // Whoever has stopped reading says why.
-                    let _ = blocks.send(ImagePart::Whole);
+                    give(ImagePart::Whole);
+                }
+                if is_stuck.get() {
+                    // Whoever writes it may never come back.
+                    let bytes = Err(io::ErrorKind::TimedOut.into());
+                    answer(&customer, (Err(Unsaved::Stuck), stood), bytes);
                 }
                 let _ = told.send((tables, stood));
             };
-        let asked = running.at_moment(stands, note, walk);
+        let asked = running.at_moment(begins, note, walk);
         asked.map_err(|_| names::no_memory())
     })
 }
 
-fn answer(
-    customer: &Customer,
-    path: &std::path::Path,
-    (parts, rooms): (Receiver<ImagePart>, Sender<Vec<u8>>),
-    saved: &Receiver<Saved>,
-) {
-    let bytes = write(path, &parts, &rooms);
-    // Where the system does not take it, the machine need not hand over the rest.
-    drop(parts);
-    // A machine that has ended says so itself.
-    let Ok((tables, stood)) = saved.recv() else {
-        return;
-    };
+/// Answers, unless that was done.
+fn answer(customer: &Customer, (tables, stood): Saved, bytes: io::Result<u64>) {
     if !customer.claim() {
         return;
     }
     post(customer.pid(), |env, _| {
-        let answer = match (&tables, bytes) {
+        let why = match (&tables, bytes) {
             (Ok(tables), Ok(bytes)) => {
-                let about = about(env, tables);
-                (names::ok(), (bytes, stood.as_micros() as u64, about)).encode(env)
+                let saved = (bytes, stood.as_micros() as u64, about(env, tables));
+                return customer.tagged(env, (names::ok(), saved).encode(env));
             }
-            (Err(Unsaved::Journal(why)), _) => {
-                (names::error(), format!("its journal cannot begin: {why}")).encode(env)
+            (Err(Unsaved::Journal(why)), _) => format!("its journal cannot begin: {why}"),
+            (Err(Unsaved::Stuck), _) => {
+                let seconds = PATIENCE.as_secs();
+                format!("the disk has taken nothing of it for {seconds} seconds")
             }
-            (Err(Unsaved::Image(why)), _) if *why != NotSaved::Refused => {
-                (names::error(), why.to_string()).encode(env)
-            }
-            (_, Err(error)) => (names::error(), said(&error)).encode(env),
-            (Err(Unsaved::Image(why)), _) => (names::error(), why.to_string()).encode(env),
+            (Err(Unsaved::Image(why)), _) if *why != NotSaved::Refused => why.to_string(),
+            (_, Err(error)) => said(&error),
+            (Err(Unsaved::Image(why)), _) => why.to_string(),
         };
-        customer.tagged(env, answer)
+        customer.tagged(env, (names::error(), why).encode(env))
     });
 }
 

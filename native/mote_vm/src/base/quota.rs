@@ -139,6 +139,16 @@ impl Quota {
         self.held.fetch_add(bytes, Relaxed);
     }
 
+    /// Makes what is charged `bytes`: takes what is missing, also beyond the limit, or returns what is too much.
+    pub(crate) fn charge(&self, charged: &mut usize, bytes: usize) {
+        let before = std::mem::replace(charged, bytes);
+        match bytes.checked_sub(before) {
+            Some(0) => {}
+            Some(more) => self.take_anyway(more),
+            None => self.give(before - bytes),
+        }
+    }
+
     /// Returns `bytes`.
     pub(crate) fn give(&self, bytes: usize) {
         self.held.fetch_sub(bytes, Relaxed);

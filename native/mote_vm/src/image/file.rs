@@ -2,6 +2,7 @@
 //!
 //! Invariants:
 //! 1. A file has its name only when all of it is on the disk: until then, the one before is there.
+//! 2. Whoever hands over what is to be written does not wait for a disk that takes nothing: a machine keeps what it was meanwhile.
 use super::blocks::{contents, place};
 use super::tables::{AdmitAtoms, ImageTables};
 use super::{wrong, ImageError};
@@ -10,7 +11,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// Bytes at the end of the contents: where the roots and the tables begin.
 pub(crate) const END: usize = 16;
@@ -21,6 +24,39 @@ pub enum ImagePart {
     Block(Vec<u8>),
     /// All of it was sent.
     Whole,
+}
+
+/// The reason why a part was not taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NotTaken {
+    /// Nobody wants it any more.
+    Unwanted,
+    /// The disk has taken nothing for as long as it is waited for.
+    Stuck,
+}
+
+/// The time between two looks for room.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// Hands a part over to whoever writes it, and waits for room until `patience` is over, or `ends` (invariant 2).
+pub fn hand_over(
+    parts: &SyncSender<ImagePart>,
+    mut part: ImagePart,
+    patience: Duration,
+    ends: impl Fn() -> bool,
+) -> Result<(), NotTaken> {
+    let begun = Instant::now();
+    loop {
+        match parts.try_send(part) {
+            Ok(()) => return Ok(()),
+            Err(TrySendError::Full(same)) if !ends() => part = same,
+            Err(_) => return Err(NotTaken::Unwanted),
+        }
+        if begun.elapsed() > patience {
+            return Err(NotTaken::Stuck);
+        }
+        sleep(LOOK);
+    }
 }
 
 /// Writes what comes into a file of that name, and gives the room of each block back. Returns the number of its bytes. If not all comes,
@@ -147,5 +183,25 @@ pub(crate) fn in_file(error: ImageError) -> ImageError {
             problem,
         },
         other => other,
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::sync_channel;
+
+    /// Invariant 2.
+    #[test]
+    fn a_disk_that_takes_nothing_is_not_waited_for() {
+        let (parts, taken) = sync_channel(1);
+        let give = |patience, ends| hand_over(&parts, ImagePart::Whole, patience, move || ends);
+        assert_eq!(give(Duration::ZERO, false), Ok(()));
+        assert_eq!(give(Duration::ZERO, false), Err(NotTaken::Stuck));
+        assert_eq!(give(Duration::MAX, true), Err(NotTaken::Unwanted));
+        let reader = std::thread::spawn(move || (taken.recv().is_ok(), taken));
+        assert_eq!(give(Duration::MAX, false), Ok(()));
+        assert!(reader.join().is_ok_and(|(read, _)| read));
+        assert_eq!(give(Duration::MAX, false), Err(NotTaken::Unwanted));
     }
 }

@@ -3,8 +3,13 @@
 //! Invariants:
 //! 1. A collection begins at the moment, and marks when the walk is over, however that ends (turns/marking/moment.rs).
 //! 2. The walk counts as a lease: the machine's memory is there until it is over.
-//! 3. A walk beside turns depends on no order of queues but that of their chunks, and changes nothing that turns could see. Where turns
-//!    are to be the same again, or take events out of the middle of queues, the machine stands still for it.
+//! 3. A walk beside turns depends on no order of queues but that of their chunks. A seeded machine takes events out of the middle of its
+//!    queues, so it stands still for the walk.
+//! 4. Neither the walk nor the collection that waits for it changes anything that turns see (threads/journaling.rs, invariant 6). So a
+//!    durable machine goes on, and its journal changes at the moment: what comes in afterwards is in the next one, which goes on from the
+//!    one before until the image has its name. The first journal of a life goes on from none, so the machine stands still for that image,
+//!    and lets nothing in before it has its name.
+use crate::boundary::journal::Journal;
 use crate::heap::Heap;
 use crate::look::survey::Survey;
 use crate::threads::inbox::Entry;
@@ -17,14 +22,16 @@ use std::sync::mpsc::channel;
 impl Machine {
     /// Calls `note` soon, on a dispatch thread, while everything stands still; drops it if the machine stops before. Then `walk` is
     /// given what that returns: beside turns, on a thread of its own, for which everything that [`Survey::image_roots`] has noted stays as it is.
-    /// A machine that is seeded or durable stands still for both, and so does one that `stands`. Returns at once; an error if there is no thread.
+    /// A machine that is seeded stands still for both, and so does one that runs its journal again, since nobody waits for its turns, and
+    /// one whose first journal `begins` in `note`. Returns at once; an error if there is no thread.
     pub fn at_moment<R: Send + 'static>(
         &self,
-        stands: bool,
+        begins: bool,
         note: impl FnOnce(&mut Survey<'_>) -> R + Send + 'static,
         walk: impl FnOnce(R) + Send + 'static,
     ) -> io::Result<()> {
-        if stands || self.seeded().is_some() || self.journal().is_some() {
+        let stands = self.journal().map_or(begins, Journal::is_mute);
+        if stands || self.seeded().is_some() {
             self.survey(move |survey| walk(note(survey)));
             return Ok(());
         }

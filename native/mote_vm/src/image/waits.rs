@@ -163,6 +163,8 @@ impl Survey<'_> {
 
     fn timers(&self, station: &Station, heap: &mut Heap, timers: &mut Vec<SavedTimer>) {
         let (sponsor, now) = (self.sponsor_of(station), self.machine.clock().now());
+        // In a pause, in which memory that grows is copied again and again.
+        timers.reserve(station.timers.len() as usize);
         station.timers.each_armed(station.number, |due, id, timer| {
             // One that waits for the end of a process fires at once in another machine, for which no process lives on.
             let due = if due - now.min(due) >= NEVER / 2 {

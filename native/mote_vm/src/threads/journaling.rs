@@ -17,6 +17,10 @@
 //! 5. A released key ends with the entry that releases it, and finds nothing from there on, whoever has it: a machine
 //!    that runs its journal again does not know who has. Notes that are taken while the door is closed are for existing
 //!    keys (`noted`).
+//! 6. Turns do not see what a collection does, nor when: keys are kept until they are released, no order follows from where
+//!    cells lie, and the machine ends where a turn finds no memory. So a collection may wait for an image, as long as turns
+//!    that find no memory meanwhile wait for the image, and then for a whole collection (threads/starved.rs, invariant 2).
+//!    What has come in finds memory in any case.
 pub(crate) mod again;
 mod told;
 

@@ -78,7 +78,7 @@ impl Machine {
     }
 
     /// Returns the flag behind `is_stopping`, for callers that look often.
-    pub(crate) fn stopping(&self) -> Arc<AtomicBool> {
+    pub fn stopping(&self) -> Arc<AtomicBool> {
         self.0.stopping.clone()
     }
 

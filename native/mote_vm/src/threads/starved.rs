@@ -7,7 +7,8 @@
 //!    does everything in its pauses, however long they take: otherwise an accepted message would be lost.
 //! 2. A turn is given up only if a whole collection has just found no room for it, or if one has run a moment ago and
 //!    found little. So a full thread waits for collections a fifth of its time, and not all of it. A fork bomb fills a
-//!    machine again and again with the little that each collection finds.
+//!    machine again and again with the little that each collection finds. A durable machine, which ends with a turn that
+//!    is given up, always waits.
 //! 3. The amount of live and waiting data decides, not the blocks that it lies in: waiting messages do not move, and may
 //!    keep every block from being emptied. If they leave room for a block, a turn may take a block beyond the quota, and
 //!    only then waits for a collection.
@@ -91,7 +92,8 @@ impl Dispatch {
             }
         }
         let machine = &self.context.machine;
-        let is_worth_it = tries > 0 || machine.pool().has_found_much() || self.starved.may_wait();
+        let has_to = tries > 0 || machine.journal().is_some();
+        let is_worth_it = has_to || machine.pool().has_found_much() || self.starved.may_wait();
         // Something may be made outside during each collection, for ever: so it waits for one that is hard once.
         let was_disturbed =
             machine.gc().compaction.take_broken_off() && tries > 0 && !self.starved.hard;

@@ -241,7 +241,10 @@ impl Default for Handles {
 
 impl Handles {
     pub(crate) fn new(quota: Arc<Quota>) -> Handles {
-        let book = Book::default();
+        let book = Book {
+            missed: Missed::new(&quota),
+            ..Book::default()
+        };
         let seats = book.seats.clone();
         Handles {
             inner: CachePadded(Mutex::new(book)),
@@ -417,8 +420,10 @@ impl Handles {
 
     /// The machine has ended, and its quota bounds nothing any more. The tables stay: keys are followed to the last.
     pub(crate) fn discharge(&self) {
-        let charged = std::mem::take(&mut self.inner.lock().charged);
-        self.quota.give(charged);
+        let mut inner = self.inner.lock();
+        self.quota.charge(&mut inner.charged, 0);
+        inner.missed.begin();
+        drop(inner);
         // Nobody asks any more which actors are held.
         self.ended.lock().clear();
     }

@@ -4,8 +4,11 @@
 //! 1. Between [`Walkable::begin`] and the end of the walk, every value is shown that was there at the beginning: by the walk itself,
 //!    or, taken out while it was ahead of the walk, as [`Missed`].
 //! 2. Neither the beginning nor one step takes longer where there is more.
+//! 3. What is noted is charged: a walk may have to wait for an image, and any number of things are taken out meanwhile.
 use super::actor::Actor;
 use super::value::Value;
+use crate::base::quota::Quota;
+use std::sync::Arc;
 
 /// See the head of this file. Whoever walks and whoever puts in and takes out may be different threads.
 pub(crate) trait Walkable: Send + Sync {
@@ -27,28 +30,75 @@ pub(crate) trait Swept: Send + Sync {
 
 /// Values that were taken out before a walk had come to them.
 #[derive(Default)]
-pub(crate) struct Missed(Vec<Value>);
+pub(crate) struct Missed {
+    values: Vec<Value>,
+    charged: usize,
+    quota: Arc<Quota>,
+}
 
 impl Missed {
+    pub(crate) fn new(quota: &Arc<Quota>) -> Missed {
+        Missed {
+            values: Vec::new(),
+            charged: 0,
+            quota: quota.clone(),
+        }
+    }
+
     /// One more.
     pub(crate) fn note(&mut self, value: Value) {
         if !value.is_immediate() && !value.is_none() {
-            self.0.push(value);
+            self.values.push(value);
+            self.charge();
         }
     }
 
     /// Forgets those of the last collection, should there be any.
     pub(crate) fn begin(&mut self) {
-        self.0 = Vec::new();
+        self.values = Vec::new();
+        self.charge();
     }
 
     /// Shows the next few. Returns whether there are more.
     pub(crate) fn walk(&mut self, most: usize, show: impl FnMut(Value)) -> bool {
-        let from = self.0.len().saturating_sub(most);
-        self.0.drain(from..).for_each(show);
-        if self.0.is_empty() {
-            self.0 = Vec::new();
+        let from = self.values.len().saturating_sub(most);
+        self.values.drain(from..).for_each(show);
+        let is_more = !self.values.is_empty();
+        if !is_more {
+            self.begin();
         }
-        !self.0.is_empty()
+        is_more
+    }
+
+    fn charge(&mut self) {
+        let bytes = self.values.capacity() * size_of::<Value>();
+        self.quota.charge(&mut self.charged, bytes);
+    }
+}
+
+impl Drop for Missed {
+    fn drop(&mut self) {
+        self.quota.give(self.charged);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Invariant 3.
+    #[test]
+    fn what_is_missed_is_charged_until_it_is_shown() {
+        let quota = Arc::<Quota>::default();
+        let mut missed = Missed::new(&quota);
+        let value = |n: usize| Value::address((16 * n) as *const Actor);
+        (1..=100).for_each(|n| missed.note(value(n)));
+        assert!(quota.held() >= 100 * size_of::<Value>());
+        let mut shown = 0;
+        while missed.walk(7, |_| shown += 1) {}
+        assert_eq!((shown, quota.held()), (100, 0));
+        missed.note(value(1));
+        drop(missed);
+        assert_eq!(quota.held(), 0);
     }
 }

@@ -17,10 +17,12 @@ use mote_vm::image::file::ImageFile;
 use mote_vm::image::save::NotSaved;
 use mote_vm::image::tables::{ImageIdentity, ImageTables};
 use mote_vm::image::walk::WrittenForeign;
+use mote_vm::machine::durable::{journal_path, JournalFile};
 use mote_vm::machine::Machine;
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::foreign::ForeignRef;
 use mote_vm::values::handles::Key;
+use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::sync::Mutex;
 
@@ -73,9 +75,25 @@ fn save(
     identity: Option<ImageIdentity>,
     seen: impl Fn(&ForeignRef) + Send + 'static,
 ) -> (Vec<u8>, Saved) {
+    save_with(machine, names, identity, None, seen)
+}
+
+/// The same, with a journal that begins at that moment.
+fn save_with(
+    machine: &Machine,
+    names: Parcel,
+    identity: Option<ImageIdentity>,
+    journal: Option<(PathBuf, u64)>,
+    seen: impl Fn(&ForeignRef) + Send + 'static,
+) -> (Vec<u8>, Saved) {
+    let begins = journal.is_some();
     let trace = || WrittenForeign::Trace(b"it".to_vec());
     let (tell, told) = channel();
     let note = move |survey: &mut mote_vm::look::survey::Survey<'_>| {
+        if let Some((path, number)) = journal {
+            let begun = survey.begin_journal(&path, number, Default::default(), Default::default());
+            begun.expect("a journal");
+        }
         let mut still = Vec::new();
         let mut take = |block: Vec<u8>| {
             still.extend(block);
@@ -101,7 +119,7 @@ fn save(
         let saved = roots.write(&form, &mut take);
         let _ = tell.send((still, (saved.map(|tables| (bytes, tables)), beside)));
     };
-    machine.at_moment(false, note, walk).expect("a thread");
+    machine.at_moment(begins, note, walk).expect("a thread");
     told.recv_timeout(PATIENCE).expect("saved")
 }
 
@@ -158,7 +176,11 @@ const ACTORS: usize = 200;
 
 /// A machine whose time stands still: two images of one moment have the same.
 fn rig(stress: Stress, memory: usize, sponsors: &[(&str, usize)]) -> Rig {
-    let (machine, world) = machine_under(stress, memory, ClockKind::Manual, sponsors);
+    rig_on(ClockKind::Manual, stress, memory, sponsors)
+}
+
+fn rig_on(clock: ClockKind, stress: Stress, memory: usize, sponsors: &[(&str, usize)]) -> Rig {
+    let (machine, world) = machine_under(stress, memory, clock, sponsors);
     let loaded = machine.load(&encode(&unit()), &|_, _| None);
     loaded.expect("loads");
     Rig {
@@ -302,4 +324,79 @@ fn a_seeded_machine_stands_still_for_it() {
     let (still, (saved, beside)) = save(&rig.machine, named(&rig, &[first]), None, |_| ());
     let (bytes, _) = saved.expect("an image");
     assert!(!beside && bytes == still);
+}
+
+/// What comes into a durable machine, and is noted down.
+fn send_noted(machine: &Machine, target: Key, record: &[u8]) {
+    machine.noting(|notes| {
+        let sent = machine.send(target, None, integers(&[1, 2]));
+        sent.expect("room");
+        notes.expect("durable").record(&[record]);
+    });
+    let (tell, told) = channel();
+    machine.when_durable(Box::new(move || {
+        let _ = tell.send(());
+    }));
+    told.recv_timeout(PATIENCE).expect("on the disk");
+}
+
+/// It stands still for the image that its first journal begins in, and for no other: turns run and messages are acknowledged while those
+/// are written, and the next journal has them.
+#[test]
+fn a_durable_machine_goes_on_and_what_comes_in_meanwhile_is_in_the_next_journal() {
+    for (_, stress) in all_ways().filter(|(threads, _)| *threads == 1) {
+        let rig = rig_on(ClockKind::System, stress, usize::MAX, &[("main", 1)]);
+        let machine = &rig.machine;
+        let mark = rig.create("hold", 1, |b| b.foreign(foreign(&Tap::new())));
+        let actors = (0..ACTORS).map(|n| {
+            let link = |b: &mut Builder| address(machine, b, mark);
+            let key = rig.create("tick", 3, |b| {
+                link(b);
+                int(b, n as i64);
+                link(b);
+            });
+            rig.send(key, integers(&[n as i64, 7]));
+            key
+        });
+        let actors: Vec<_> = actors.collect();
+        let folder =
+            std::env::temp_dir().join(format!("mote_beside_{}_{stress:?}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let journal = |number| journal_path(&folder, number);
+        let (_, (saved, beside)) = save_with(
+            machine,
+            named(&rig, &actors),
+            identity(),
+            Some((journal(1), 1)),
+            |_| (),
+        );
+        assert!(saved.is_ok() && !beside);
+        for number in 2..5 {
+            let (running, target) = (machine.clone(), actors[0]);
+            let record = format!("what comes in beside image {number}").into_bytes();
+            let sent = record.clone();
+            let seen = move |_: &ForeignRef| {
+                turns_run(&running, 2 * ACTORS as u64);
+                send_noted(&running, target, &sent);
+                turns_run(&running, ACTORS as u64);
+            };
+            let (still, (saved, beside)) = save_with(
+                machine,
+                named(&rig, &actors),
+                identity(),
+                Some((journal(number), number)),
+                seen,
+            );
+            assert!(beside && saved.expect("an image").0 == still, "{stress:?}");
+            for (of, has) in [(number - 1, false), (number, true)] {
+                let path = journal(of);
+                let bytes = std::fs::read(&path).expect("a file");
+                let found = bytes.windows(record.len()).any(|part| part == record);
+                assert_eq!(found, has, "{of}, {stress:?}");
+                assert_eq!(JournalFile::open(&path).expect("whole").cut, None);
+            }
+        }
+        rig.machine.stop();
+        let _ = std::fs::remove_dir_all(&folder);
+    }
 }

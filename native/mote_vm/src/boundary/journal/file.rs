@@ -10,7 +10,8 @@
 //! 1. What was synced is read, or the file is refused at the byte where it was changed. Only what was being written last may be
 //!    incomplete: it is cut off if nothing that is whole follows it.
 //! 2. A file has its name when its header is on the disk, and an entry is acknowledged only if the file has a name still.
-//! 3. The checksums of an entry depend on its number and on its journal's secret: an entry in another's place is as wrong as a changed
+//! 3. Nothing follows an entry that could not be written: how much of it is on the disk nobody knows.
+//! 4. The checksums of an entry depend on its number and on its journal's secret: an entry in another's place is as wrong as a changed
 //!    one.
 use crate::base::checksum::checksum;
 use std::fmt;
@@ -112,6 +113,8 @@ pub(crate) struct JournalWriter {
     pub(crate) entries: u64,
     pub(crate) bytes: u64,
     buffer: Vec<u8>,
+    /// Invariant 3.
+    is_over: bool,
 }
 
 impl JournalWriter {
@@ -139,6 +142,7 @@ impl JournalWriter {
             entries: 0,
             bytes: HEADER as u64,
             buffer: Vec::new(),
+            is_over: false,
         })
     }
 
@@ -155,6 +159,9 @@ impl JournalWriter {
         records: &[u8],
         sync: bool,
     ) -> io::Result<()> {
+        if std::mem::replace(&mut self.is_over, true) {
+            return Err(io::Error::other("an entry before could not be written"));
+        }
         let mut head = [0; HEAD];
         let salt = salt(&self.header, self.entries);
         let words = [
@@ -179,6 +186,7 @@ impl JournalWriter {
         }
         self.entries += 1;
         self.bytes += self.buffer.len() as u64;
+        self.is_over = false;
         Ok(())
     }
 }

@@ -171,3 +171,23 @@ proptest! {
         let _ = JournalFile::read(&file);
     }
 }
+
+/// Invariant 3.
+#[test]
+fn nothing_follows_an_entry_that_could_not_be_written() {
+    let scratch = JournalFolder::new("over");
+    let mut writer = JournalWriter::create(&scratch.file(), header()).expect("a file");
+    let append = |writer: &mut JournalWriter| {
+        let written = writer.append(JournalPlace::default(), 1, &row(&[b"x"]), true);
+        written.is_ok()
+    };
+    assert!(append(&mut writer));
+    // One that can only be read takes nothing.
+    let full = File::open(scratch.file()).expect("the file");
+    let good = std::mem::replace(&mut writer.file, full);
+    assert!(!append(&mut writer));
+    writer.file = good;
+    assert!(!append(&mut writer));
+    let read = JournalFile::open(&scratch.file()).expect("it is whole");
+    assert_eq!((read.entries.len(), read.cut), (1, None));
+}

@@ -69,8 +69,12 @@ impl Sockets {
         quota: Arc<Quota>,
         counts: Arc<SocketCounts>,
     ) -> Sockets {
+        let table = SocketTable {
+            missed: Missed::new(&quota),
+            ..SocketTable::default()
+        };
         Sockets {
-            state: Mutex::default(),
+            state: Mutex::new(table),
             has_dead: AtomicBool::new(false),
             poller,
             quota,
@@ -178,11 +182,7 @@ impl Sockets {
     fn charge(&self, state: &mut SocketTable) {
         let all = Slab::<SocketRecord>::PLACE * state.records.len();
         let charge = all.max(state.records.bytes());
-        let before = std::mem::replace(&mut state.charged, charge);
-        match charge.checked_sub(before) {
-            Some(more) => self.quota.take_anyway(more),
-            None => self.quota.give(before - charge),
-        }
+        self.quota.charge(&mut state.charged, charge);
     }
 }
 

@@ -170,7 +170,7 @@ impl Timers {
             wheel: Wheel::new(),
             adopted: Vec::new(),
             adopted_next: None,
-            missed: Missed::default(),
+            missed: Missed::new(&quota),
             odd_serials: 0,
             own: 0,
             parcels: 0,
@@ -426,13 +426,8 @@ impl Timers {
         let next = state.wheel.next().into_iter().chain(state.adopted_next);
         self.next.store(next.min().unwrap_or(u64::MAX), Relaxed);
         self.len.store(state.len() as u64, Relaxed);
-        let charge = state.bytes();
-        let before = std::mem::replace(&mut state.charged, charge);
-        match charge.checked_sub(before) {
-            Some(0) => {}
-            Some(more) => self.quota.take_anyway(more),
-            None => self.quota.give(before - charge),
-        }
+        let bytes = state.bytes();
+        self.quota.charge(&mut state.charged, bytes);
     }
 }
 

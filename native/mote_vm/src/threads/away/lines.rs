@@ -112,8 +112,12 @@ pub(crate) struct Lines {
 
 impl Lines {
     pub(super) fn new(quota: Arc<Quota>) -> Lines {
+        let state = LinesState {
+            missed: Missed::new(&quota),
+            ..LinesState::default()
+        };
         Lines {
-            state: Mutex::default(),
+            state: Mutex::new(state),
             quota,
         }
     }
@@ -124,11 +128,7 @@ impl Lines {
         let tables = state.turns.capacity() * size_of::<(u64, u32)>()
             + state.lines.capacity() * size_of::<(*const Actor, ActorLine)>();
         let charge = lined_up.max(state.events.bytes()) + tables.saturating_sub(KEPT_BYTES);
-        let before = std::mem::replace(&mut state.charged, charge);
-        match charge.checked_sub(before) {
-            Some(more) => self.quota.take_anyway(more),
-            None => self.quota.give(before - charge),
-        }
+        self.quota.charge(&mut state.charged, charge);
     }
 
     /// Returns the number of turns that are away, and the number of events in all lines.

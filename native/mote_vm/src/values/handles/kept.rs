@@ -33,9 +33,12 @@ impl Handles {
         while self.settle_in(&mut inner, super::MANY) {}
         let held = |slot: &&HandleSlot| slot.count > 0 && !slot.shared && !slot.forgotten;
         let held = inner.slots.iter().filter(held);
+        // In a pause, in which memory that grows is copied again and again.
+        let mut keys = Vec::with_capacity(inner.slots.len() - inner.free.len());
+        keys.extend(held.map(|slot| (slot.key(), slot.actor)));
         KeptKeys {
             given: inner.given,
-            keys: held.map(|slot| (slot.key(), slot.actor)).collect(),
+            keys,
         }
     }
 
