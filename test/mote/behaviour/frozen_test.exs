@@ -13,18 +13,22 @@ defmodule Mote.Behaviour.FrozenTest do
                  [
                    Access,
                    Base,
-                   Base32,
                    Casing,
                    Characters,
+                   Differences,
                    Enum,
                    Float,
                    Inspected,
                    Integer,
+                   Kernel,
                    Keyword,
                    List,
+                   Map,
                    MapSet,
+                   Range,
                    Regex,
-                   String
+                   String,
+                   Tuple
                  ],
                do: inspect(Module.concat(Mote.Prelude, name))
              ) ++
