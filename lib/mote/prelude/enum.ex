@@ -104,6 +104,11 @@ defmodule Mote.Prelude.Enum do
   defpure drop_first([_ | rest], n) when n > 0, do: drop_first(rest, n - 1)
   defpure drop_first(list, n) when n <= 0 or list == [], do: list
 
+  defpure split(source, n) when is_integer(n) do
+    list = Enum.to_list(source)
+    split_at(list, if(n < 0, do: length(list) + n, else: n), [])
+  end
+
   defpure split_at([x | rest], n, taken) when n > 0, do: split_at(rest, n - 1, [x | taken])
   defpure split_at(list, n, taken) when n <= 0 or list == [], do: {Enum.reverse(taken), list}
 
