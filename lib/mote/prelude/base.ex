@@ -6,8 +6,6 @@ defmodule Mote.Prelude.Base do
   require Mote.Prelude
 
   defpure valid16?(text, options \\ []), do: Base.decode16(text, options) != :error
-  defpure valid32?(text, options \\ []), do: Base.decode32(text, options) != :error
-  defpure hex_valid32?(text, options \\ []), do: Base.hex_decode32(text, options) != :error
   defpure valid64?(text, options \\ []), do: Base.decode64(text, options) != :error
   defpure url_valid64?(text, options \\ []), do: Base.url_decode64(text, options) != :error
 

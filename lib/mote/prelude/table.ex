@@ -14,9 +14,8 @@ defmodule Mote.Prelude.Table do
       all/0 at/1 at!/1 elem/1 fetch/2 fetch!/2 filter/1 get/2,3 get_and_update/3=changed key/1,2 key!/1 pop/2 slice/1
     ]},
     {Base, ~w[
-      decode16!/1,2 decode16/1,2 decode32!/1,2 decode32/1,2 decode64!/1,2 decode64/1,2 encode16/1,2 encode32/1,2
-      encode64/1,2 hex_decode32!/1,2 hex_decode32/1,2 hex_encode32/1,2 hex_valid32?/1,2 url_decode64!/1,2
-      url_decode64/1,2 url_encode64/1,2 url_valid64?/1,2 valid16?/1,2 valid32?/1,2 valid64?/1,2
+      decode16!/1,2 decode16/1,2 decode64!/1,2 decode64/1,2 encode16/1,2 encode64/1,2 url_decode64!/1,2
+      url_decode64/1,2 url_encode64/1,2 url_valid64?/1,2 valid16?/1,2 valid64?/1,2
     ]},
     {Enum, ~w[
       all?/1 any?/1 at/2,3 chunk_every/2,3,4 concat/1,2 count/1 count_until/2 dedup/1 drop/2 drop_every/2 empty?/1
@@ -72,6 +71,10 @@ defmodule Mote.Prelude.Table do
     {:erlang, Erlang, ~w[
       adler32/1 atom_to_binary/1 binary_to_float/1 binary_to_integer/1,2 binary_to_list/1 convert_time_unit/3 crc32/1
       float/1 float_to_binary/2 integer_to_binary/1,2 iolist_size/1 iolist_to_binary/1 list_to_binary/1
+    ]},
+    {Base, Base32, ~w[
+      decode32!/1,2 decode32/1,2 encode32/1,2 hex_decode32!/1,2 hex_decode32/1,2 hex_encode32/1,2 hex_valid32?/1,2
+      valid32?/1,2
     ]},
     {:erlang, Hash, ~w[phash2/1,2]},
     {:lists, Lists, ~w[keyfind/3 keymember/3 member/2 reverse/1,2 unzip/1]},

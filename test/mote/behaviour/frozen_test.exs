@@ -13,6 +13,7 @@ defmodule Mote.Behaviour.FrozenTest do
                  [
                    Access,
                    Base,
+                   Base32,
                    Casing,
                    Characters,
                    Differences,
