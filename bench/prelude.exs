@@ -6,6 +6,9 @@
 # release itself, both columns are the same.
 
 calls = """
+Base.decode16(hex)
+Base.decode16(text)
+Base.decode64(base64)
 Base.encode16(text)
 Base.encode64(text)
 Base.encode32(text)
@@ -208,6 +211,8 @@ data = fn n ->
     set2: MapSet.new(list, &(&1 + 5)),
     struct: %URI{},
     text: text,
+    hex: Base.encode16(text),
+    base64: Base.encode64(text),
     short: "quick brown",
     short2: "brown quick",
     spaced: String.duplicate(" ", 10) <> text <> "   ",

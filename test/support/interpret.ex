@@ -205,6 +205,7 @@ defmodule Mote.Interpret do
   defp made(1, what), do: fn _ -> what end
   defp made(2, what), do: fn _, _ -> what end
   defp made(3, what), do: fn _, _, _ -> what end
+  defp made(4, what), do: fn _, _, _, _ -> what end
 
   defp made(f) do
     {:arity, arity} = Function.info(f, :arity)

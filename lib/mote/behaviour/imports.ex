@@ -33,7 +33,8 @@ defmodule Mote.Behaviour.Imports do
                )
 
   # Of these the modules of `Mote.Prelude` have functions, for all others.
-  @released [Access, Base, Enum, Float, Integer, Keyword, List, Map, MapSet, Range, Regex, String, Tuple]
+  @released [Access, Base, Enum, Float, Integer, Kernel, Keyword, List, Map, MapSet, Range] ++
+              [Regex, String, Tuple]
 
   # Of these a module has functions that names something to go through.
   @sources [Stream, Stream.Reducers] ++
@@ -302,7 +303,13 @@ defmodule Mote.Behaviour.Imports do
   end
 
   defp definition({meta, args, guards, body}, {module, name, arity} = function, from, env) do
-    s = %{module: module, library?: library?(module), candidates: &candidates(&1, &2, env)}
+    s = %{
+      module: module,
+      library?: library?(module),
+      candidates: &candidates(&1, &2, env),
+      fails?: &fails?(module, &1, &2, env)
+    }
+
     env = Error.at(env, meta)
     [args, guards, body] = Expanded.code([args, guards, body], s)
 
@@ -332,8 +339,8 @@ defmodule Mote.Behaviour.Imports do
   def raised(function, argument, %{line: l, mote_import: %{within: [{module, _, _} | _]}} = env) do
     operands =
       cond do
-        # Nobody will see more than that the call in the library has failed.
-        library?(module) -> [{:lit, l, nil}]
+        # Nobody will see more than that the call in the library has failed, and of which exception.
+        library?(module) -> [{:lit, l, []}]
         parts = Message.parts(argument, &private?(&1, &2, &3, module, env)) -> shown_later(parts, env)
         true -> [Syntax.expr(argument, env)]
       end
@@ -353,6 +360,15 @@ defmodule Mote.Behaviour.Imports do
     key = :erlang.phash2(written)
     Module.put_attribute(env.module, :mote_messages, {key, written})
     [{:lit, l, {env.module, key}}, AST.tuple(l, Syntax.exprs(operands, env))]
+  end
+
+  # Whether a private function does nothing but raise.
+  defp fails?(module, name, arity, env) do
+    with {:ok, %{functions: %{{^name, ^arity} => {:defp, _, clauses}}}} <- read(module, env) do
+      Enum.all?(clauses, fn {_, _, _, body} -> match?({{:., _, [:erlang, :error]}, _, _}, body) end)
+    else
+      _ -> false
+    end
   end
 
   # The modules that may be meant by one that is calculated.

@@ -1,16 +1,11 @@
 defmodule Mote.Prelude.Differences do
   # How far two lists or two texts are apart: functions of List and String.
   @moduledoc false
-  use Mote.Behaviour
+  use Mote.Behaviour, import: [List, String]
 
-  alias Mote.Prelude.{Characters, Text}
+  require Mote.Prelude
 
-  defpure myers_difference(list1, list2), do: List.myers_difference(list1, list2, fn _, _ -> nil end)
-
-  defpure of_texts(text1, text2) do
-    edits = myers_difference(Characters.graphemes(text1), Characters.graphemes(text2))
-    Enum.map(edits, fn {kind, characters} -> {kind, Text.of_iodata(characters)} end)
-  end
+  alias Mote.Prelude.Characters
 
   # As the newest releases have it; earlier ones return 0.0.
   defpure bag_distance("", ""), do: 1.0
@@ -26,4 +21,6 @@ defmodule Mote.Prelude.Differences do
   # How many of one bag are not in the other one.
   defpure beyond(bag, other),
     do: Enum.reduce(bag, 0, fn {character, n}, sum -> sum + max(n - Map.get(other, character, 0), 0) end)
+
+  Mote.Prelude.released()
 end

@@ -10,16 +10,9 @@ defmodule Mote.Prelude.Enum do
 
   # A range need not be made a list, here and below: Elixir makes none either, and it may be a long one.
   defpure all?(_.._//_), do: true
-  defpure all?(source), do: all_in?(Enum.to_list(source))
+  defpure all?(source), do: Enum.all?(Enum.to_list(source), & &1)
 
-  defpure all_in?([]), do: true
-  defpure all_in?([x | rest]), do: if(x, do: all_in?(rest), else: false)
-
-  defpure any?(_.._//_ = range), do: not empty?(range)
-  defpure any?(source), do: any_in?(Enum.to_list(source))
-
-  defpure any_in?([]), do: false
-  defpure any_in?([x | rest]), do: if(x, do: true, else: any_in?(rest))
+  defpure any?(source), do: Enum.any?(source, & &1)
 
   defpure empty?(_.._//_ = range), do: Range.size(range) == 0
   defpure empty?(source), do: Enum.to_list(source) == []
@@ -71,12 +64,9 @@ defmodule Mote.Prelude.Enum do
     if index >= 0 and index < size, do: {:ok, first + index * step}, else: :error
   end
 
-  defpure fetch(source, index) when is_integer(index) and index >= 0, do: nth(Enum.to_list(source), index)
-
   defpure fetch(source, index) when is_integer(index) do
     list = Enum.to_list(source)
-    index = length(list) + index
-    if index < 0, do: :error, else: nth(list, index)
+    nth(list, if(index < 0, do: length(list) + index, else: index))
   end
 
   defpure fetch!(source, index), do: elem(fetch(source, index), 1)
@@ -114,11 +104,9 @@ defmodule Mote.Prelude.Enum do
   defpure drop_first([_ | rest], n) when n > 0, do: drop_first(rest, n - 1)
   defpure drop_first(list, n) when n <= 0 or list == [], do: list
 
-  defpure split(source, n) when is_integer(n) and n >= 0, do: split_at(Enum.to_list(source), n, [])
-
   defpure split(source, n) when is_integer(n) do
     list = Enum.to_list(source)
-    split_at(list, length(list) + n, [])
+    split_at(list, if(n < 0, do: length(list) + n, else: n), [])
   end
 
   defpure split_at([x | rest], n, taken) when n > 0, do: split_at(rest, n - 1, [x | taken])
@@ -180,42 +168,6 @@ defmodule Mote.Prelude.Enum do
     {first, max(last - first + 1, 0)}
   end
 
-  # Moves a part of it to another place.
-  defpure slide(source, index, to) when is_integer(index), do: slide(source, index..index//1, to)
-
-  defpure slide(source, first..last//1, to) when is_integer(to) and (first < 0 or last < 0 or to < 0) do
-    list = Enum.to_list(source)
-    size = length(list)
-    first = if first < 0, do: max(first + size, 0), else: first
-
-    if first < size,
-      do: moved(list, first, from_end(last, size), from_end(to, size)),
-      else: list
-  end
-
-  defpure slide(source, first..last//1, to) when is_integer(to),
-    do: moved(Enum.to_list(source), first, last, to)
-
-  # Elixir adds the size until it is no longer negative.
-  defpure from_end(index, _) when index >= 0, do: index
-  defpure from_end(index, size), do: rem(rem(index, size) + size, size)
-
-  defpure moved(list, first, last, to) do
-    cond do
-      first == to or first > last -> list
-      to < first -> swapped(list, to, first, last + 1)
-      to > last -> swapped(list, first, last + 1, to + 1)
-    end
-  end
-
-  # The elements from `a` to before `b`, and those from `b` to before `c`, change places.
-  defpure swapped(list, a, b, c) do
-    {before, rest} = split_at(list, a, [])
-    {one, rest} = split_at(rest, b - a, [])
-    {other, rest} = split_at(rest, c - b, [])
-    before ++ other ++ one ++ rest
-  end
-
   defpure reverse_slice(source, start, amount)
           when is_integer(start) and start >= 0 and is_integer(amount) and amount >= 0 do
     {before, rest} = split_at(Enum.to_list(source), start, [])
@@ -233,21 +185,13 @@ defmodule Mote.Prelude.Enum do
   defpure counted([_ | rest], limit, n) when n < limit, do: counted(rest, limit, n + 1)
   defpure counted(list, limit, n) when list == [] or n == limit, do: n
 
-  defpure take_every(_, 0), do: []
-
+  # Of a long range most are not made.
   defpure take_every(first..last//step, nth) when is_integer(nth) and nth > 0 do
     apart = step * nth
     Enum.to_list(first..last//apart)
   end
 
-  defpure take_every(source, nth) when is_integer(nth) and nth > 0,
-    do: every(Enum.to_list(source), nth, 0, [])
-
-  defpure every([], _, _, taken), do: Enum.reverse(taken)
-  defpure every([x | rest], nth, 0, taken), do: every(rest, nth, nth - 1, [x | taken])
-  defpure every([_ | rest], nth, n, taken), do: every(rest, nth, n - 1, taken)
-
-  defpure chunk_every(source, n) when is_integer(n) and n > 0, do: chunks(Enum.to_list(source), n, [])
+  defpure take_every(source, nth), do: Enum.take_every(source, nth)
 
   defpure chunk_every(source, n, step, leftover \\ [])
           when is_integer(n) and n > 0 and is_integer(step) and step > 0,
@@ -266,26 +210,16 @@ defmodule Mote.Prelude.Enum do
     end
   end
 
-  defpure chunks([], _, chunks), do: Enum.reverse(chunks)
-
-  defpure chunks([_ | _] = list, n, chunks) do
-    {chunk, rest} = split_at(list, n, [])
-    chunks(rest, n, [chunk | chunks])
-  end
-
   # -- several -------------------------------------------------------------------------------------------------
-
-  defpure concat(sources), do: concat_all(Enum.reverse(Enum.to_list(sources)), [])
 
   defpure concat_all([], all), do: all
   defpure concat_all([source | rest], all), do: concat_all(rest, Enum.to_list(source) ++ all)
 
-  defpure concat(a, b) when is_list(a) and is_list(b), do: a ++ b
-  defpure concat(a, b), do: concat_all([b, a], [])
+  defpure zip(a, b) when is_list(a) and is_list(b), do: Enum.zip(a, b)
 
   defpure zip(a, b) do
     {xs, ys} = beside(a, b)
-    pairs(xs, ys, [])
+    zip(xs, ys)
   end
 
   # Two lists. Of a range no more is listed than stands beside something: it may be a long one.
@@ -306,11 +240,6 @@ defmodule Mote.Prelude.Enum do
 
   defpure beside(a, b), do: {Enum.to_list(a), Enum.to_list(b)}
 
-  defpure pairs([x | xs], [y | ys], pairs), do: pairs(xs, ys, [{x, y} | pairs])
-  defpure pairs(xs, ys, pairs) when xs == [] or ys == [], do: Enum.reverse(pairs)
-
-  defpure zip(sources), do: for(row <- rows(sources), do: List.to_tuple(row))
-
   # What stands at the same place of all of them, each as a list.
   defpure rows(sources) do
     sources = Enum.to_list(sources)
@@ -328,7 +257,7 @@ defmodule Mote.Prelude.Enum do
   defpure range?(source), do: match?(_.._//_, source)
 
   defpure rows(lists, rows) do
-    if lists == [] or any_in?(for(list <- lists, do: list == [])),
+    if lists == [] or Enum.any?(lists, &(&1 == [])),
       do: Enum.reverse(rows),
       else: rows(for(list <- lists, do: tl(list)), [for(list <- lists, do: hd(list)) | rows])
   end
@@ -386,20 +315,14 @@ defmodule Mote.Prelude.Enum do
     {min(list), max(list)}
   end
 
-  defpure sort(source), do: :lists.sort(Enum.to_list(source))
-
   # What is equal keeps its order: so it is backwards before and after.
   defpure sort_descending(source), do: Enum.reverse(:lists.sort(Enum.reverse(Enum.to_list(source))))
 
-  defpure values([], values), do: Enum.reverse(values)
-  defpure values([{_, x} | rest], values), do: values(rest, [x | values])
+  defpure values(pairs), do: for({_, x} <- pairs, do: x)
 
   # Few are looked up in a map. Among many, each of them would be looked for all over the memory, and each change of a large map
   # would leave a path of it behind, all of which stays until the turn ends. So many are sorted.
-  defpure uniq(source), do: uniq_of(Enum.to_list(source))
-
-  defpure uniq_of(list) when length(list) >= 10_000, do: without(list, 0, repeated(list), [])
-  defpure uniq_of(list), do: firsts(list, %{}, [])
+  defpure uniq(source), do: Enum.uniq_by(source, fn x -> x end)
 
   # The numbers of those that were there before, in order.
   defpure repeated(list) do
@@ -432,14 +355,6 @@ defmodule Mote.Prelude.Enum do
   defpure without([_ | rest], n, [m | numbers], done) when n === m, do: without(rest, n + 1, numbers, done)
   defpure without([x | rest], n, numbers, done), do: without(rest, n + 1, numbers, [x | done])
 
-  defpure firsts([], _, done), do: Enum.reverse(done)
-
-  defpure firsts([x | rest], seen, done) do
-    if is_map_key(seen, x),
-      do: firsts(rest, seen, done),
-      else: firsts(rest, Map.put(seen, x, true), [x | done])
-  end
-
   # -- at random -----------------------------------------------------------------------------------------------
 
   defpure random(first..last//step) when first <= last or step < 0,
@@ -450,14 +365,11 @@ defmodule Mote.Prelude.Enum do
     elem(nth(list, :rand.uniform(length(list)) - 1), 1)
   end
 
-  defpure shuffle(source),
-    do: values(:lists.keysort(1, for(x <- Enum.to_list(source), do: {:rand.uniform(), x})), [])
-
   defpure take_random(_, 0), do: []
   defpure take_random(source, n) when is_integer(n) and n > 0, do: take_first(shuffle(source), n, [])
 
-  defpure with_index(source), do: indexed(Enum.to_list(source), 0, [])
-  defpure with_index(source, offset) when is_integer(offset), do: indexed(Enum.to_list(source), offset, [])
+  defpure with_index(source, offset \\ 0) when is_integer(offset),
+    do: indexed(Enum.to_list(source), offset, [])
 
   defpure indexed([], _, done), do: Enum.reverse(done)
   defpure indexed([x | rest], i, done), do: indexed(rest, i + 1, [{x, i} | done])

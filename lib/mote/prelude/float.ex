@@ -9,11 +9,6 @@ defmodule Mote.Prelude.Float do
   defpure text(f) when is_float(f), do: to_string(f)
   defpure charlist(f), do: for(<<c <- text(f)>>, do: c)
 
-  defpure max_finite(), do: 1.7976931348623157e308
-  defpure min_finite(), do: -1.7976931348623157e308
-
-  defpure pow(base, exponent) when is_float(base) and is_number(exponent), do: :math.pow(base, exponent)
-
   # -- text ----------------------------------------------------------------------------------------------------
 
   defpure parse(text) when is_binary(text) do
@@ -124,10 +119,6 @@ defmodule Mote.Prelude.Float do
   defpure increased([], done), do: {done, true}
   defpure increased([9 | rest], done), do: increased(rest, [0 | done])
   defpure increased([digit | rest], done), do: {Enum.reverse(rest) ++ [digit + 1 | done], false}
-
-  # -- as a fraction -------------------------------------------------------------------------------------------
-
-  # Each doubling is exact, and makes it an integer in the end.
 
   Mote.Prelude.released()
 end

@@ -7,20 +7,6 @@ defmodule Mote.Prelude.Integer do
 
   alias Mote.Prelude.Text
 
-  defpure mod(a, b) do
-    case rem(a, b) do
-      r when r != 0 and r < 0 != b < 0 -> r + b
-      r -> r
-    end
-  end
-
-  defpure floor_div(a, b) do
-    if rem(a, b) != 0 and a < 0 != b < 0, do: div(a, b) - 1, else: div(a, b)
-  end
-
-  defpure gcd(a, 0) when is_integer(a), do: abs(a)
-  defpure gcd(a, b), do: gcd(b, rem(a, b))
-
   defpure pow(base, exponent) when is_integer(base) and is_integer(exponent) and exponent >= 0,
     do: power(base, exponent, 1)
 
@@ -76,6 +62,8 @@ defmodule Mote.Prelude.Integer do
 
   # The largest power of a base that is below 2^60, and its exponent. Taking that many digits at once needs far fewer
   # operations on large integers than taking them one by one.
+  defpure chunk(10, 10, 1), do: {1_000_000_000_000_000_000, 18}
+
   defpure chunk(base, power, count) do
     case power * base do
       next when next < 0x1000000000000000 -> chunk(base, next, count + 1)
@@ -110,29 +98,45 @@ defmodule Mote.Prelude.Integer do
     if n < 0, do: "-" <> text, else: text
   end
 
-  defpure parse(<<?-, c, _::binary>> = text) when c in ?0..?9, do: parsed(text, 1, -1, [], 0, 1)
-  defpure parse(<<?+, c, _::binary>> = text) when c in ?0..?9, do: parsed(text, 1, 1, [], 0, 1)
-  defpure parse(<<c, _::binary>> = text) when c in ?0..?9, do: parsed(text, 0, 1, [], 0, 1)
-  defpure parse(text) when is_binary(text), do: :error
+  defpure parse(text, base \\ 10) when is_binary(text) and base in 2..36 do
+    {at, sign} = sign(text)
+    {limit, _} = chunk(base, base, 1)
 
-  # The numbers that 17 digits each make, the last ones first, the number of the digits since, and the power of ten that
-  # they need room for.
-  defpure parsed(text, at, sign, done, low, power) when at == byte_size(text),
-    do: {sign * number(done, 100_000_000_000_000_000, low, power), ""}
-
-  defpure parsed(text, at, sign, done, low, 100_000_000_000_000_000),
-    do: parsed(text, at, sign, before(low, done), 0, 1)
-
-  defpure parsed(text, at, sign, done, low, power) do
-    case :binary.at(text, at) do
-      c when c in ?0..?9 ->
-        parsed(text, at + 1, sign, done, low * 10 + (c - ?0), power * 10)
-
-      _ ->
-        n = number(done, 100_000_000_000_000_000, low, power)
-        {sign * n, binary_part(text, at, byte_size(text) - at)}
+    case parsed(text, at, base, limit, [], 0, 1) do
+      {_, ^at} -> :error
+      {n, to} -> {sign * n, binary_part(text, to, byte_size(text) - to)}
     end
   end
+
+  defpure sign(<<?-, _::binary>>), do: {1, -1}
+  defpure sign(<<?+, _::binary>>), do: {1, 1}
+  defpure sign(_), do: {0, 1}
+
+  # The numbers that as many digits make as there is room for in a small integer, the last ones first, the number of the digits
+  # since, and the power of the base that they need room for.
+  defpure parsed(text, at, _, limit, done, low, power) when at == byte_size(text),
+    do: {number(done, limit, low, power), at}
+
+  defpure parsed(text, at, base, limit, done, low, power) when power >= limit,
+    do: parsed(text, at, base, limit, before(low, done), 0, 1)
+
+  defpure parsed(text, at, base, limit, done, low, power) do
+    case :binary.at(text, at) do
+      c when c in ?0..?9 and c < base + ?0 ->
+        parsed(text, at + 1, base, limit, done, low * base + (c - ?0), power * base)
+
+      c ->
+        case letter(c) do
+          digit when digit < base -> parsed(text, at + 1, base, limit, done, low * base + digit, power * base)
+          _ -> {number(done, limit, low, power), at}
+        end
+    end
+  end
+
+  # A character that is not a digit of any base has the value 36.
+  defpure letter(c) when c in ?a..?z, do: c - ?a + 10
+  defpure letter(c) when c in ?A..?Z, do: c - ?A + 10
+  defpure letter(_), do: 36
 
   # Zeros in front of everything are left out: the powers for their places might be too large.
   defpure before(0, []), do: []
@@ -164,52 +168,6 @@ defmodule Mote.Prelude.Integer do
           when is_integer(digit) and digit < base,
           do: undigits_of(digits, base, limit, done, low * base + digit, power * base)
 
-  # -- of any base ---------------------------------------------------------------------------------------------
-
-  defpure parse(text, base) when is_binary(text) and base in 2..36, do: parsed_in(text, base)
-
-  defpure parsed_in(<<?-, c, _::binary>> = text, base) do
-    if digit(c) < base, do: parsed_in(text, 1, base, -1), else: :error
-  end
-
-  defpure parsed_in(<<?+, c, _::binary>> = text, base) do
-    if digit(c) < base, do: parsed_in(text, 1, base, 1), else: :error
-  end
-
-  defpure parsed_in(<<c, _::binary>> = text, base) do
-    if digit(c) < base, do: parsed_in(text, 0, base, 1), else: :error
-  end
-
-  defpure parsed_in("", _), do: :error
-
-  defpure parsed_in(text, at, base, sign) do
-    {limit, _} = chunk(base, base, 1)
-    {n, to} = parsed_in(text, at, base, limit, [], 0, 1)
-    {sign * n, binary_part(text, to, byte_size(text) - to)}
-  end
-
-  defpure parsed_in(text, at, _, limit, done, low, power) when at == byte_size(text),
-    do: {number(done, limit, low, power), at}
-
-  defpure parsed_in(text, at, base, limit, done, low, power) when power >= limit,
-    do: parsed_in(text, at, base, limit, before(low, done), 0, 1)
-
-  defpure parsed_in(text, at, base, limit, done, low, power) do
-    case digit(:binary.at(text, at)) do
-      digit when digit < base ->
-        parsed_in(text, at + 1, base, limit, done, low * base + digit, power * base)
-
-      _ ->
-        {number(done, limit, low, power), at}
-    end
-  end
-
-  # A character that is not a digit of any base has the value 36.
-  defpure digit(c) when c in ?0..?9, do: c - ?0
-  defpure digit(c) when c in ?a..?z, do: c - ?a + 10
-  defpure digit(c) when c in ?A..?Z, do: c - ?A + 10
-  defpure digit(_), do: 36
-
   # Of List.
   defpure of_list(list), do: whole(Text.of_ascii(list), 10)
   defpure of_list(list, base), do: whole(Text.of_ascii(list), base)
@@ -222,18 +180,6 @@ defmodule Mote.Prelude.Integer do
 
   defpure charlist(n), do: for(<<c <- text(n)>>, do: c)
   defpure charlist(n, base), do: for(<<c <- text(n, base)>>, do: c)
-
-  defpure extended_gcd(0, 0), do: {0, 0, 0}
-  defpure extended_gcd(a, b) when is_integer(a) and is_integer(b), do: euclid({a, 1, 0}, {b, 0, 1})
-
-  # Each number with how many times `a` and `b` are in it.
-  defpure euclid({a, in_a, in_b}, {0, _, _}) when a < 0, do: {-a, -in_a, -in_b}
-  defpure euclid(divisor, {0, _, _}), do: divisor
-
-  defpure euclid({a, in_a, in_b}, {b, b_in_a, b_in_b} = next) do
-    times = div(a, b)
-    euclid(next, {a - times * b, in_a - times * b_in_a, in_b - times * b_in_b})
-  end
 
   defpure ceil_div(a, b) do
     if rem(a, b) != 0 and a < 0 == b < 0, do: div(a, b) + 1, else: div(a, b)

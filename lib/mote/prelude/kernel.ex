@@ -1,21 +1,13 @@
 defmodule Mote.Prelude.Kernel do
   # Functions of Kernel that are not primitives, under other names, so that nobody confuses them with those.
   @moduledoc false
-  use Mote.Behaviour
+  use Mote.Behaviour, import: [Kernel]
+
+  require Mote.Prelude
 
   alias Mote.Prelude.Access
   alias Mote.Prelude.Integer, as: Whole
   alias Mote.Prelude.{Places, Text}
-
-  # In the place of a key may stand a function, such as `Access.all/0` returns: it goes on by itself.
-  defpure inside(nil, [_ | _]), do: nil
-  defpure inside(container, [step]) when is_function(step), do: step.(:get, container, & &1)
-
-  defpure inside(container, [step | rest]) when is_function(step),
-    do: step.(:get, container, &inside(&1, rest))
-
-  defpure inside(container, [key]), do: Access.get(container, key)
-  defpure inside(container, [key | rest]), do: inside(Access.get(container, key), rest)
 
   defpure put_inside(container, [step | _] = keys, value) when is_function(step, 3),
     do: elem(changed(container, keys, fn _ -> {nil, value} end), 1)
@@ -25,7 +17,7 @@ defmodule Mote.Prelude.Kernel do
   defpure put_inside(container, [key | rest], value),
     do: Access.put(container, key, put_inside(Access.held(container, key), rest, value))
 
-  # `update_in` and `get_and_update_in` of keys with functions among them.
+  # `update_in` and `get_and_update_in` of keys with functions among them, such as `Access.all/0` returns: they go on by themselves.
   defpure updated(container, [_ | _] = keys, fun) when is_function(fun),
     do: elem(changed(container, keys, &{nil, fun.(&1)}), 1)
 
@@ -40,28 +32,7 @@ defmodule Mote.Prelude.Kernel do
   defpure changed(container, [key | rest], fun),
     do: Access.changed(container, key, &changed(&1, rest, fun))
 
-  defpure pop_inside(container, [step | _] = keys) when is_function(step), do: popped(container, keys)
-  defpure pop_inside(container, [key]), do: Access.popped(container, key)
-  defpure pop_inside(container, [_ | _] = keys) when container != nil, do: popped(container, keys)
-
-  # What lies in nothing goes with that.
-  defpure popped(nil, [_ | _]), do: :pop
-
-  defpure popped(container, [step]) when is_function(step),
-    do: step.(:get_and_update, container, fn _ -> :pop end)
-
-  defpure popped(container, [step | rest]) when is_function(step),
-    do: step.(:get_and_update, container, &popped(&1, rest))
-
-  defpure popped(container, [key]), do: Access.popped(container, key)
-
-  defpure popped(container, [key | rest]) do
-    case popped(Access.get(container, key), rest) do
-      {got, new} -> {got, Access.put(container, key, new)}
-      :pop -> Access.popped(container, key)
-    end
-  end
-
+  # Elixir's own needs three times as long for a small power.
   defpure power(base, exponent) when is_integer(base) and is_integer(exponent) and exponent >= 0,
     do: Whole.pow(base, exponent)
 
@@ -78,18 +49,11 @@ defmodule Mote.Prelude.Kernel do
   # `to_string/1` of what is a list.
   defpure text(list), do: Text.of_list(list)
 
-  defpure slice(binary, start, size)
-          when is_binary(binary) and is_integer(start) and is_integer(size) and size >= 0 do
-    total = byte_size(binary)
-    start = min(if(start < 0, do: max(total + start, 0), else: start), total)
-    binary_part(binary, start, min(size, total - start))
-  end
-
   defpure slice(binary, first..last//step) when is_binary(binary) and step > 0 do
     total = byte_size(binary)
     first = if first < 0, do: max(total + first, 0), else: first
     last = if last < 0, do: total + last, else: last
-    part = if first > last or first >= total, do: "", else: slice(binary, first, last - first + 1)
+    part = if first > last or first >= total, do: "", else: binary_slice(binary, first, last - first + 1)
     if step == 1, do: part, else: every(part, step, 0, [])
   end
 
@@ -110,20 +74,5 @@ defmodule Mote.Prelude.Kernel do
   defpure copies(0, done), do: done
   defpure copies(n, done), do: copies(n - 1, [nil | done])
 
-  defpure identity(x), do: x
-
-  # -- structs -------------------------------------------------------------------------------------------------
-
-  # `struct/2`, and `struct!/2` of fields that are calculated.
-  defpure structured(%_{} = struct, fields) when is_list(fields) or is_map(fields) do
-    Enum.reduce(fields, struct, fn {key, value}, struct ->
-      if key !== :__struct__ and is_map_key(struct, key), do: %{struct | key => value}, else: struct
-    end)
-  end
-
-  defpure structured!(%_{} = struct, fields) when is_list(fields) or is_map(fields) do
-    Enum.reduce(fields, struct, fn {key, value}, struct ->
-      if key === :__struct__, do: struct, else: %{struct | key => value}
-    end)
-  end
+  Mote.Prelude.released()
 end

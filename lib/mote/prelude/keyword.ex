@@ -13,29 +13,10 @@ defmodule Mote.Prelude.Keyword do
   defpure has_key?([{k, _} | _], key) when k === key and is_atom(key), do: true
   defpure has_key?([_ | rest], key), do: has_key?(rest, key)
 
-  defpure keys(list) when is_list(list), do: Enum.map(list, fn {key, _} when is_atom(key) -> key end)
-
-  defpure get_values(list, key) when is_list(list) and is_atom(key),
-    do: for(pair <- list, elem(pair, 0) === key, do: elem(pair, 1))
-
-  # -- more of one key -----------------------------------------------------------------------------------------
-
   # The list without the key, before which there are pairs.
   defpure popped([], _, before), do: Enum.reverse(before)
   defpure popped([{k, _} | rest], key, before) when k === key, do: Enum.reverse(before) ++ delete(rest, key)
   defpure popped([{_, _} = pair | rest], key, before), do: popped(rest, key, [pair | before])
-
-  # In its place where the key is there, without the key's other values, and at the end where the key is not there.
-  defpure with_first(list, key, value) when is_list(list) and is_atom(key),
-    do: set(list, key, value, [], [{key, value}])
-
-  defpure set([], _, _, before, missing), do: Enum.reverse(before) ++ missing
-
-  defpure set([{k, _} | rest], key, value, before, _) when k === key,
-    do: Enum.reverse(before) ++ [{key, value} | delete(rest, key)]
-
-  defpure set([{_, _} = pair | rest], key, value, before, missing),
-    do: set(rest, key, value, [pair | before], missing)
 
   # -- all of it -----------------------------------------------------------------------------------------------
 
@@ -62,18 +43,10 @@ defmodule Mote.Prelude.Keyword do
     end
   end
 
-  # Elixir's makes a message of what is wrong, which needs `inspect`.
-  defpure validate!(list, allowed) do
-    {:ok, valid} = validate(list, allowed)
-    valid
-  end
-
   defpure get(list, key, default \\ nil)
   defpure get([], key, default) when is_atom(key), do: default
   defpure get([{k, value} | _], key, _) when k === key and is_atom(key), do: value
   defpure get([_ | rest], key, default), do: get(rest, key, default)
-
-  defpure fetch!(list, key), do: elem(fetch(list, key), 1)
 
   defpure put_new(list, key, value), do: if(has_key?(list, key), do: list, else: [{key, value} | list])
 

@@ -20,9 +20,8 @@ defmodule Mote.Prelude.List do
     do: Enum.reverse(keysort(Enum.reverse(list), place))
 
   # Elixir warns of its own from 1.18 on.
-  defpure zip(lists) when is_list(lists) do
-    for row <- Walk.rows(Enum.map(lists, fn list when is_list(list) -> list end), []), do: List.to_tuple(row)
-  end
+  defpure zip(lists) when is_list(lists),
+    do: Enum.zip(Enum.map(lists, fn list when is_list(list) -> list end))
 
   defpure ends_with?(list, suffix) do
     before = length(list) - length(suffix)

@@ -7,6 +7,8 @@ defmodule Mote.Prelude.Lists do
   defpure reverse(list) when is_list(list), do: Enum.reverse(list)
   defpure reverse(list, tail) when is_list(list), do: Enum.reverse(list) ++ tail
   defpure member(x, list) when is_list(list), do: Enum.member?(list, x)
+  # Of Function. This module calls no other one, so all of them can call it.
+  defpure identity(x), do: x
   # For templates of `Mote.Prelude.Inline.Lists`.
   defpure appended([], all), do: all
   defpure appended([list | rest], all), do: appended(rest, list ++ all)

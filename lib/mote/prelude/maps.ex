@@ -3,9 +3,7 @@ defmodule Mote.Prelude.Maps do
   @moduledoc false
   use Mote.Behaviour
 
-  defpure new(), do: %{}
   defpure get(key, map), do: Map.fetch!(map, key)
-  defpure get(key, map, default), do: Map.get(map, key, default)
   defpure put(key, value, map), do: Map.put(map, key, value)
   defpure update(key, value, map), do: %{map | key => value}
   defpure remove(key, map), do: Map.delete(map, key)
@@ -16,9 +14,7 @@ defmodule Mote.Prelude.Maps do
   defpure merge(a, b), do: Map.merge(a, b)
   defpure to_list(map), do: Map.to_list(map)
   defpure from_list(pairs) when is_list(pairs), do: Map.new(pairs)
-  defpure from_keys(keys, value) when is_list(keys), do: Map.from_keys(keys, value)
-  defpure with_keys(keys, map) when is_list(keys), do: Map.take(map, keys)
-  defpure without(keys, map) when is_list(keys), do: Map.drop(map, keys)
+  defpure from_keys(keys, value) when is_list(keys), do: Map.new(for(key <- keys, do: {key, value}))
 
   defpure find(key, map) do
     case Map.fetch(map, key) do

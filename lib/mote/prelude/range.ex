@@ -1,30 +1,23 @@
 defmodule Mote.Prelude.Range do
   # Functions of Range.
   @moduledoc false
-  use Mote.Behaviour
+  use Mote.Behaviour, import: [Range]
 
-  defpure new(first, last), do: first..last
-  defpure new(first, last, step), do: first..last//step
-
-  defpure size(first..last//step) when step > 0 and first > last, do: 0
-  defpure size(first..last//step) when step < 0 and first < last, do: 0
-  defpure size(first..last//step), do: div(last - first, step) + 1
+  require Mote.Prelude
 
   # Of `Enum.sum/1`, where its source is a range, or another map.
   defpure sum(first..last//step) do
-    size = size(first..last//step)
+    size = Range.size(first..last//step)
     div(size * (2 * first + (size - 1) * step), 2)
   end
 
   defpure sum(source), do: for(x <- Enum.to_list(source), reduce: 0, do: (sum -> sum + x))
 
-  defpure shift(first..last//step, steps), do: (first + steps * step)..(last + steps * step)//step
-
   defpure to_list(first..last//step), do: Enum.to_list(first..last//step)
 
   # Of the numbers of a range the first `n`, or all but the last `-n`, and the others.
   defpure split(first..last//step, n) when is_integer(n) do
-    case size(first..last//step) do
+    case Range.size(first..last//step) do
       0 -> {first..(first - step)//step, (last + step)..last//step}
       size -> parted(first, last, step, min(if(n < 0, do: max(size + n, 0), else: n), size))
     end
@@ -62,4 +55,6 @@ defmodule Mote.Prelude.Range do
   defpure none?(n, step, last, from, modulo, left) do
     if rem(n - from, modulo) == 0, do: false, else: none?(n + step, step, last, from, modulo, left - 1)
   end
+
+  Mote.Prelude.released()
 end

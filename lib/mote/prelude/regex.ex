@@ -84,7 +84,9 @@ defmodule Mote.Prelude.Regex do
 
     all =
       for match <- matches do
-        {groups, named} = Enum.split(match, length(match) - length(names))
+        {groups, named} =
+          if names == [], do: {match, []}, else: Enum.split(match, length(match) - length(names))
+
         for place <- chosen(groups, Enum.zip(names, named), capture), do: part(place, return, pattern, text)
       end
 

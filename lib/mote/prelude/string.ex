@@ -8,16 +8,6 @@ defmodule Mote.Prelude.String do
 
   alias Mote.Prelude.{Characters, Places, Text}
 
-  defpure prefix?(text, prefix) do
-    n = byte_size(prefix)
-    byte_size(text) >= n and binary_part(text, 0, n) === prefix
-  end
-
-  defpure suffix?(text, suffix) do
-    n = byte_size(suffix)
-    byte_size(text) >= n and binary_part(text, byte_size(text) - n, n) === suffix
-  end
-
   defpure contains?(text, parts) when is_binary(text) and is_list(parts), do: any_part?(text, parts)
   defpure contains?(text, part), do: Places.found(text, part, 0) != nil
 
@@ -46,25 +36,8 @@ defmodule Mote.Prelude.String do
 
   defpure split(text), do: Characters.words(text, 0, 0, [])
 
-  defpure trim(text) do
-    first = Characters.leading(text, 0)
-    binary_part(text, first, Characters.trailing(text, byte_size(text), first) - first)
-  end
-
   defpure trim_leading(text), do: from(text, Characters.leading(text, 0))
   defpure trim_trailing(text), do: binary_part(text, 0, Characters.trailing(text, byte_size(text), 0))
-
-  defpure trim_leading(text, part) when part != "" do
-    if prefix?(text, part),
-      do: trim_leading(from(text, byte_size(part)), part),
-      else: text
-  end
-
-  defpure trim_trailing(text, part) when part != "" do
-    if suffix?(text, part),
-      do: trim_trailing(binary_part(text, 0, byte_size(text) - byte_size(part)), part),
-      else: text
-  end
 
   # -- characters ----------------------------------------------------------------------------------------------
 

@@ -79,14 +79,14 @@ defmodule Mote.Prelude.Table do
     {:erlang, Hash, ~w[phash2/1,2]},
     {:lists, Lists, ~w[keyfind/3 keymember/3 member/2 reverse/1,2 unzip/1]},
     {:maps, Maps, ~w[
-      find/2 from_keys/2 from_list/1 get/2,3 is_key/2=has_key keys/1 merge/2 new/0 put/3 remove/2
-      size/1=size_of take/2 to_list/1 update/3 values/1 with/2=with_keys without/2
+      find/2 from_keys/2 from_list/1 get/2 is_key/2=has_key keys/1 merge/2 put/3 remove/2 size/1=size_of take/2 to_list/1
+      update/3 values/1
     ]},
     {:math, Math, ~w[ceil/1=ceiled floor/1=floored]},
     {:queue, Queue, ~w[out/1]},
     {IO, Text, ~w[chardata_to_string/1=of_chardata iodata_length/1=bytes iodata_to_binary/1=of_iodata]},
     {Atom, Text, ~w[to_charlist/1=of_atom_characters to_string/1=of_atom]},
-    {Function, Kernel, ~w[identity/1]},
+    {Function, Lists, ~w[identity/1]},
     {System, Erlang, ~w[convert_time_unit/3]},
     {Kernel, Text, ~w[to_charlist/1=charlist]},
     {Kernel, Inspected, ~w[inspect/1,2=text]},

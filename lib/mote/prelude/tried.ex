@@ -57,6 +57,10 @@ defmodule Mote.Prelude.Tried do
 
   defpurep error(:cond_clause, {}, _), do: {:error, :cond_clause, CondClauseError, %CondClauseError{}}
   defpurep error({:function_clause, {Enum, _}, _}, {[]}, _), do: empty()
+  # By its own definition, and not in what is written for it here.
+  defpurep error({:function_clause, {module, _}, _}, _, module),
+    do: {:error, :function_clause, FunctionClauseError, :"mote unseen"}
+
   defpurep error({:function_clause, {_, _}, _}, _, _), do: unknown()
 
   defpurep error({:function_clause, name, arity}, _, module) do

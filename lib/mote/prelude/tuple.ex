@@ -1,7 +1,9 @@
 defmodule Mote.Prelude.Tuple do
   # Functions of Tuple, as far as they are no primitives.
   @moduledoc false
-  use Mote.Behaviour
+  use Mote.Behaviour, import: [Tuple]
+
+  require Mote.Prelude
 
   defpure append(tuple, x), do: List.to_tuple(Tuple.to_list(tuple) ++ [x])
 
@@ -12,6 +14,6 @@ defmodule Mote.Prelude.Tuple do
     do: List.to_tuple(List.insert_at(Tuple.to_list(tuple), i, x))
 
   defpure duplicate(x, n), do: List.to_tuple(List.duplicate(x, n))
-  defpure sum(tuple), do: Enum.sum(Tuple.to_list(tuple))
-  defpure product(tuple), do: Enum.product(Tuple.to_list(tuple))
+
+  Mote.Prelude.released()
 end

@@ -16,15 +16,20 @@ defmodule Mote.Behaviour.FrozenTest do
                    Base32,
                    Casing,
                    Characters,
+                   Differences,
                    Enum,
                    Float,
                    Inspected,
                    Integer,
+                   Kernel,
                    Keyword,
                    List,
+                   Map,
                    MapSet,
+                   Range,
                    Regex,
-                   String
+                   String,
+                   Tuple
                  ],
                do: inspect(Module.concat(Mote.Prelude, name))
              ) ++

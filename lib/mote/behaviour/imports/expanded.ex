@@ -6,7 +6,7 @@ defmodule Mote.Behaviour.Imports.Expanded do
   # 2. Code that `if`, `and`, `or`, `&&` and `||` have become is turned back into them, as far as it can be recognised.
   # 3. Code that ends a process becomes `"mote raised"`, with the function that makes the exception, and its arguments.
   # 4. What fails in a `try` aborts the turn. So one whose handlers only raise again is its body, with what it does at its end; in the
-  #    library, of which nobody learns the exception, they may raise anything.
+  #    library, of which nobody learns the exception, they may raise anything. Nor is a message made there.
   # 5. A module that is calculated is one of those that may be meant: `candidates`. Where none may be in the library, the call fails.
   @moduledoc false
 
@@ -33,7 +33,12 @@ defmodule Mote.Behaviour.Imports.Expanded do
              into: %{},
              do: {{:uri, scheme}, URI.default_port(scheme)}
 
-  @typep state :: %{module: module, library?: boolean, candidates: (atom, arity -> [module])}
+  @typep state :: %{
+           module: module,
+           library?: boolean,
+           candidates: (atom, arity -> [module]),
+           fails?: (atom, arity -> boolean)
+         }
 
   @doc "Patterns, guards or a body."
   @spec code(Macro.t(), state) :: Macro.t()
@@ -50,6 +55,10 @@ defmodule Mote.Behaviour.Imports.Expanded do
   # In other modules any may be meant: it is refused there, as it is written.
   defp walk({{:., _, [:erlang, :function_exported]}, meta, args}, s),
     do: {{:., meta, [Kernel, :function_exported?]}, meta, walk(args, s)}
+
+  # What Elixir's own library asks of two comparisons.
+  defp walk({{:., dot, [:erlang, :xor]}, meta, [_, _] = args}, %{library?: true} = s),
+    do: {{:., dot, [:erlang, :"=/="]}, meta, walk(args, s)}
 
   defp walk({{:., _, [:erlang, name]}, meta, args} = call, s) do
     cond do
@@ -99,7 +108,6 @@ defmodule Mote.Behaviour.Imports.Expanded do
       {nil, nil} -> walk(body, s)
       {nil, last} -> at_the_end(walk(body, s), walk(last, s))
       {clauses, nil} when s.library? -> walk({:case, meta, [body, [do: clauses]]}, s)
-      _ when s.library? -> {:try, meta, []}
       _ -> tried(whole, s)
     end
   end
@@ -107,6 +115,15 @@ defmodule Mote.Behaviour.Imports.Expanded do
   # Which clauses can be reached is known to who has written them.
   defp walk({:->, meta, [left, right]}, s),
     do: {:->, [generated: true] ++ meta, [walk(left, s), walk(right, s)]}
+
+  defp walk({:__block__, meta, [_, _ | _] = expressions}, %{library?: true} = s) do
+    expressions = walk(expressions, s)
+    {before, [last]} = Enum.split(expressions, -1)
+
+    if match?({:"mote raised", _, _}, last) and Enum.all?(before, &for_message?/1),
+      do: last,
+      else: {:__block__, meta, expressions}
+  end
 
   defp walk({:"mote reraise", _, _} = again, _), do: again
   defp walk({form, meta, args}, s) when form in @forms, do: {form, meta, walk(args, s)}
@@ -119,7 +136,7 @@ defmodule Mote.Behaviour.Imports.Expanded do
 
   defp own(name, meta, args, s), do: remote({{:., meta, [s.module, name]}, meta, args}, s)
 
-  defp remote({{:., _, [IO, :warn]}, _, _}, %{library?: true}), do: :ok
+  defp remote({{:., _, [IO, warn]}, _, _}, %{library?: true}) when warn in [:warn, :warn_once], do: :ok
   defp remote({{:., _, [Calendar, :get_time_zone_database]}, _, []}, %{library?: true}), do: Mote.Prelude.Zone
 
   defp remote(
@@ -219,12 +236,22 @@ defmodule Mote.Behaviour.Imports.Expanded do
     do: expressions |> List.last() |> raises?(s)
 
   defp raises?({{:., _, [:erlang, name]}, _, [_ | _]}, %{library?: true}), do: name in [:raise, :error]
+
+  defp raises?({name, _, args}, %{library?: true} = s) when is_atom(name) and is_list(args),
+    do: s.fails?.(name, length(args))
+
   defp raises?({{:., _, [:erlang, :raise]}, _, [_, reason, {:__STACKTRACE__, _, _}]}, _), do: caught?(reason)
   # What Elixir makes of `reraise`.
   defp raises?({{:., _, [:erlang, :error]}, _, [{{:., _, [:erlang, :raise]}, _, _} = again]}, s),
     do: raises?(again, s)
 
   defp raises?(_, _), do: false
+
+  # What calls no function that it has been given.
+  defp for_message?({:=, _, [{name, _, context}, value]}) when is_atom(name) and is_atom(context),
+    do: not Enum.any?(Macro.prewalker(value), &match?({{:., _, [_]}, _, _}, &1))
+
+  defp for_message?(_), do: false
 
   defp caught?({{:., _, [Kernel.Utils, :raise]}, _, [exception]}), do: caught?(exception)
   defp caught?({name, _, context}), do: is_atom(name) and is_atom(context)

@@ -73,9 +73,10 @@ defmodule Mote.Behaviour.Syntax.Calls do
 
   @doc "A call of a function, own (`nil`) or of a module."
   def function(module, name, args, env) do
-    module = if module == env.module, do: nil, else: module
-    {:call, env.line, {module, name, length(args)}, Syntax.exprs(args, env)}
+    {:call, env.line, {other(module, env), name, length(args)}, Syntax.exprs(args, env)}
   end
+
+  defp other(module, env), do: if(module != env.module, do: module)
 
   @doc "`module.name(args)`."
   def remote(module_ast, name, args, meta, env) do
@@ -111,7 +112,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
       call = module == Enum && Imports.enum(name, args, env) ->
         call
 
-      Imports.first?(module, name, arity, env) ->
+      Imports.first?(module, name, arity, env) or (module == Kernel and hidden?(name, arity, env)) ->
         Imports.call(module, name, args, env)
 
       module == Kernel ->
@@ -163,6 +164,12 @@ defmodule Mote.Behaviour.Syntax.Calls do
         Syntax.expand({{:., meta, [module, name]}, meta, args}, env)
     end
   end
+
+  # What only definitions of Kernel itself call.
+  defp hidden?(name, arity, %{mote_import: %{within: [{Kernel, _, _} | _]}}),
+    do: {name, arity} not in Kernel.__info__(:functions) and {name, arity} not in Kernel.__info__(:macros)
+
+  defp hidden?(_, _, _), do: false
 
   @doc "A function or a macro of Kernel that is not a primitive."
   def kernel(:apply, args, env), do: Applied.expr(args, env)
@@ -240,7 +247,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
   end
 
   defp prelude({:pure, module, name}, args, env) when module in [Prelude.Enum, Prelude.MapSet],
-    do: {:call, env.line, {module, name, length(args)}, gone_through(args, env)}
+    do: {:call, env.line, {other(module, env), name, length(args)}, gone_through(args, env)}
 
   defp prelude({:pure, module, name}, args, env), do: function(module, name, args, env)
 

@@ -13,19 +13,20 @@ defmodule Mote.Prelude.Inline.Best do
 
   deftemplate best(list, fun_order) do
     case list do
-      [x | rest] -> best_of(rest, x, fun_order)
+      [x | rest] when is_list(rest) -> best_of(rest, x, fun_order)
     end
   end
 
   deftemplate best([], fun_order, fun_none), do: fun_none.()
-  deftemplate best([x | rest], fun_order, fun_none), do: best_of(rest, x, fun_order)
+  deftemplate best([x | rest], fun_order, fun_none) when is_list(rest), do: best_of(rest, x, fun_order)
 
-  deftemplate best_of([], best, fun_order), do: best
-
-  deftemplate best_of([x | rest], best, fun_order) do
-    case fun_order.(best, x) do
-      true -> best_of(rest, best, fun_order)
-      false -> best_of(rest, x, fun_order)
+  deftemplate best_of(rest, best, fun_order) do
+    for x <- rest, reduce: best do
+      best ->
+        case fun_order.(best, x) do
+          true -> best
+          false -> x
+        end
     end
   end
 
@@ -65,23 +66,18 @@ defmodule Mote.Prelude.Inline.Best do
     end
   end
 
-  deftemplate min_max_by(source, fun, fun_before) do
-    case Enum.to_list(source) do
-      [x | rest] ->
-        first = {x, fun.(x)}
-        extremes(rest, first, first, fun, fun_before)
-    end
-  end
+  deftemplate min_max_by(source, fun, fun_before), do: spread(Enum.to_list(source), fun, fun_before)
 
   deftemplate min_max_by(source, fun, fun_before, fun_none) do
     case Enum.to_list(source) do
-      [] ->
-        fun_none.()
-
-      [x | rest] ->
-        first = {x, fun.(x)}
-        extremes(rest, first, first, fun, fun_before)
+      [] -> fun_none.()
+      list -> spread(list, fun, fun_before)
     end
+  end
+
+  deftemplate spread([x | rest], fun, fun_before) do
+    first = {x, fun.(x)}
+    extremes(rest, first, first, fun, fun_before)
   end
 
   # Whatever is before the least so far, or behind the greatest, takes its place.

@@ -8,26 +8,18 @@ defmodule Mote.Prelude.Inline.Enum do
 
   # -- looking for something -----------------------------------------------------------------------------------
 
-  deftemplate all?(walked, fun), do: all_in?([], walked, fun)
-  deftemplate all_in?([x | rest], more, fun), do: if(fun.(x), do: all_in?(rest, more, fun), else: false)
-  deftemplate all_in?([], [], fun), do: true
-  deftemplate all_in?([], more, fun), do: all_in?(Source.some(more), Source.others(more), fun)
+  deftemplate all?(walked, fun), do: search([], walked, true, fn x -> !fun.(x) end, fn _ -> false end)
+  deftemplate any?(walked, fun), do: search([], walked, false, fun, fn _ -> true end)
+  deftemplate find(walked, fun), do: find(walked, nil, fun)
+  deftemplate find(walked, default, fun), do: search([], walked, default, fun, fn x -> x end)
 
-  deftemplate any?(walked, fun), do: any_in?([], walked, fun)
-  deftemplate any_in?([x | rest], more, fun), do: if(fun.(x), do: true, else: any_in?(rest, more, fun))
-  deftemplate any_in?([], [], fun), do: false
-  deftemplate any_in?([], more, fun), do: any_in?(Source.some(more), Source.others(more), fun)
+  deftemplate search([x | rest], more, none, fun, fun_found),
+    do: if(fun.(x), do: fun_found.(x), else: search(rest, more, none, fun, fun_found))
 
-  deftemplate find(walked, fun), do: find_in([], walked, nil, fun)
-  deftemplate find(walked, default, fun), do: find_in([], walked, default, fun)
+  deftemplate search([], [], none, fun, fun_found), do: none
 
-  deftemplate find_in([x | rest], more, default, fun),
-    do: if(fun.(x), do: x, else: find_in(rest, more, default, fun))
-
-  deftemplate find_in([], [], default, fun), do: default
-
-  deftemplate find_in([], more, default, fun),
-    do: find_in(Source.some(more), Source.others(more), default, fun)
+  deftemplate search([], more, none, fun, fun_found),
+    do: search(Source.some(more), Source.others(more), none, fun, fun_found)
 
   deftemplate find_index(walked, fun), do: index_in([], walked, 0, fun)
 
@@ -37,7 +29,7 @@ defmodule Mote.Prelude.Inline.Enum do
   deftemplate index_in([], [], _, fun), do: nil
   deftemplate index_in([], more, i, fun), do: index_in(Source.some(more), Source.others(more), i, fun)
 
-  deftemplate find_value(walked, fun), do: value_in([], walked, nil, fun)
+  deftemplate find_value(walked, fun), do: find_value(walked, nil, fun)
   deftemplate find_value(walked, default, fun), do: value_in([], walked, default, fun)
   deftemplate value_in([x | rest], more, default, fun), do: fun.(x) || value_in(rest, more, default, fun)
   deftemplate value_in([], [], default, fun), do: default
@@ -47,12 +39,7 @@ defmodule Mote.Prelude.Inline.Enum do
 
   # -- parts ---------------------------------------------------------------------------------------------------
 
-  deftemplate reject(source, fun), do: reject_in(Enum.to_list(source), [], fun)
-  deftemplate reject_in([], kept, fun), do: Enum.reverse(kept)
-
-  deftemplate reject_in([x | rest], kept, fun) do
-    reject_in(rest, if(fun.(x), do: kept, else: [x | kept]), fun)
-  end
+  deftemplate reject(source, fun), do: for(x <- Enum.to_list(source), !fun.(x), do: x)
 
   deftemplate take_while(walked, fun), do: take_in([], walked, [], fun)
 
@@ -142,9 +129,8 @@ defmodule Mote.Prelude.Inline.Enum do
 
   # -- making something of all ---------------------------------------------------------------------------------
 
-  deftemplate count(source, fun), do: count_in(Enum.to_list(source), 0, fun)
-  deftemplate count_in([], n, fun), do: n
-  deftemplate count_in([x | rest], n, fun), do: count_in(rest, if(fun.(x), do: n + 1, else: n), fun)
+  deftemplate count(source, fun),
+    do: for(x <- Enum.to_list(source), reduce: 0, do: (n -> if(fun.(x), do: n + 1, else: n)))
 
   deftemplate count_until(walked, fun, limit) when is_integer(limit) and limit > 0,
     do: until([], walked, 0, limit, fun)
@@ -157,22 +143,18 @@ defmodule Mote.Prelude.Inline.Enum do
   deftemplate until([], [], n, _, fun), do: n
   deftemplate until([], more, n, limit, fun), do: until(Source.some(more), Source.others(more), n, limit, fun)
 
-  deftemplate sum_by(source, fun), do: sum_in(Enum.to_list(source), 0, fun)
-  deftemplate sum_in([], sum, fun), do: sum
-  deftemplate sum_in([x | rest], sum, fun), do: sum_in(rest, sum + fun.(x), fun)
+  deftemplate sum_by(source, fun),
+    do: for(x <- Enum.to_list(source), reduce: 0, do: (sum -> sum + fun.(x)))
 
-  deftemplate product_by(source, fun), do: product_in(Enum.to_list(source), 1, fun)
-  deftemplate product_in([], product, fun), do: product
-  deftemplate product_in([x | rest], product, fun), do: product_in(rest, product * fun.(x), fun)
+  deftemplate product_by(source, fun),
+    do: for(x <- Enum.to_list(source), reduce: 1, do: (product -> product * fun.(x)))
 
-  deftemplate flat_map(source, fun), do: flat_in(Enum.to_list(source), [], fun)
-  deftemplate flat_in([], lists, fun), do: Source.concat_all(lists, [])
-  deftemplate flat_in([x | rest], lists, fun), do: flat_in(rest, [fun.(x) | lists], fun)
+  deftemplate flat_map(source, fun),
+    do: Source.concat_all(for(x <- Enum.to_list(source), reduce: [], do: (lists -> [fun.(x) | lists])), [])
 
   # `with_index/2` with a function.
-  deftemplate with_index_by(source, fun), do: indexed(Enum.to_list(source), 0, [], fun)
-  deftemplate indexed([], _, done, fun), do: Enum.reverse(done)
-  deftemplate indexed([x | rest], i, done, fun), do: indexed(rest, i + 1, [fun.(x, i) | done], fun)
+  deftemplate with_index_by(source, fun),
+    do: elem(map_reduce(source, 0, fn x, i -> {fun.(x, i), i + 1} end), 0)
 
   deftemplate flat_map_reduce(walked, acc, fun), do: flat_acc([], walked, [], acc, fun)
 
@@ -206,12 +188,9 @@ defmodule Mote.Prelude.Inline.Enum do
 
   deftemplate reduce(source, fun) do
     case Enum.to_list(source) do
-      [x | rest] -> reduce_in(rest, x, fun)
+      [x | rest] when is_list(rest) -> for(y <- rest, reduce: x, do: (acc -> fun.(y, acc)))
     end
   end
-
-  deftemplate reduce_in([], acc, fun), do: acc
-  deftemplate reduce_in([x | rest], acc, fun), do: reduce_in(rest, fun.(x, acc), fun)
 
   deftemplate reduce_while(walked, acc, fun), do: while([], walked, acc, fun)
 
@@ -228,32 +207,27 @@ defmodule Mote.Prelude.Inline.Enum do
   deftemplate scan(source, fun) do
     case Enum.to_list(source) do
       [] -> []
-      [x | rest] -> scan_in(rest, x, [x], fun)
+      [x | rest] when is_list(rest) -> [x | scan(rest, x, fun)]
     end
   end
 
-  deftemplate scan(source, acc, fun), do: scan_in(Enum.to_list(source), acc, [], fun)
-  deftemplate scan_in([], _, done, fun), do: Enum.reverse(done)
+  deftemplate scan(source, acc, fun) do
+    {scanned, _} =
+      map_reduce(source, acc, fn x, acc ->
+        acc = fun.(x, acc)
+        {acc, acc}
+      end)
 
-  deftemplate scan_in([x | rest], acc, done, fun) do
-    acc = fun.(x, acc)
-    scan_in(rest, acc, [acc | done], fun)
+    scanned
   end
 
-  deftemplate map_join(source, fun),
-    do: Mote.Prelude.Text.joined(texts(Enum.to_list(source), [], fun), "")
+  deftemplate map_join(source, fun), do: map_join(source, "", fun)
 
   deftemplate map_join(source, joiner, fun) when is_binary(joiner),
-    do: Mote.Prelude.Text.joined(texts(Enum.to_list(source), [], fun), joiner)
-
-  deftemplate texts([], done, fun), do: Enum.reverse(done)
-  deftemplate texts([x | rest], done, fun), do: texts(rest, [to_string(fun.(x)) | done], fun)
+    do: Mote.Prelude.Text.joined(for(x <- Enum.to_list(source), do: to_string(fun.(x))), joiner)
 
   deftemplate map_intersperse(source, separator, fun),
-    do: Source.between(map_in(Enum.to_list(source), [], fun), separator, [])
-
-  deftemplate map_in([], done, fun), do: Enum.reverse(done)
-  deftemplate map_in([x | rest], done, fun), do: map_in(rest, [fun.(x) | done], fun)
+    do: Source.between(for(x <- Enum.to_list(source), do: fun.(x)), separator, [])
 
   deftemplate zip_with(walked_a, walked_b, fun) do
     {xs, ys} = Source.beside(walked_a, walked_b)
@@ -263,10 +237,10 @@ defmodule Mote.Prelude.Inline.Enum do
   deftemplate zip_in([x | xs], [y | ys], done, fun), do: zip_in(xs, ys, [fun.(x, y) | done], fun)
   deftemplate zip_in(xs, ys, done, fun) when xs == [] or ys == [], do: Enum.reverse(done)
 
-  deftemplate zip_with(sources, fun), do: map_in(Source.rows(sources), [], fun)
-  deftemplate zip_reduce(sources, acc, fun), do: rows_acc(Source.rows(sources), acc, fun)
-  deftemplate rows_acc([], acc, fun), do: acc
-  deftemplate rows_acc([row | rest], acc, fun), do: rows_acc(rest, fun.(row, acc), fun)
+  deftemplate zip_with(sources, fun), do: for(row <- Source.rows(sources), do: fun.(row))
+
+  deftemplate zip_reduce(sources, acc, fun),
+    do: for(row <- Source.rows(sources), reduce: acc, do: (acc -> fun.(row, acc)))
 
   deftemplate zip_reduce(walked_a, walked_b, acc, fun) do
     {xs, ys} = Source.beside(walked_a, walked_b)
@@ -278,36 +252,28 @@ defmodule Mote.Prelude.Inline.Enum do
 
   # -- maps ----------------------------------------------------------------------------------------------------
 
-  deftemplate frequencies_by(source, fun), do: tallied(Enum.to_list(source), %{}, fun)
-  deftemplate tallied([], seen, fun), do: seen
-
-  deftemplate tallied([x | rest], seen, fun) do
-    key = fun.(x)
-    tallied(rest, Map.put(seen, key, Map.get(seen, key, 0) + 1), fun)
+  deftemplate frequencies_by(source, fun) do
+    for x <- Enum.to_list(source), reduce: %{} do
+      seen ->
+        key = fun.(x)
+        Map.put(seen, key, Map.get(seen, key, 0) + 1)
+    end
   end
+
+  deftemplate group_by(source, fun), do: group_by(source, fun, fn x -> x end)
 
   # From the end, as Elixir does, so that the groups are in order.
-  deftemplate group_by(source, fun), do: grouped(Enum.reverse(Enum.to_list(source)), %{}, fun)
-  deftemplate grouped([], groups, fun), do: groups
-
-  deftemplate grouped([x | rest], groups, fun) do
-    key = fun.(x)
-    grouped(rest, Map.put(groups, key, [x | Map.get(groups, key, [])]), fun)
-  end
-
-  deftemplate group_by(source, fun_key, fun_value),
-    do: grouped(Enum.reverse(Enum.to_list(source)), %{}, fun_key, fun_value)
-
-  deftemplate grouped([], groups, fun_key, fun_value), do: groups
-
-  deftemplate grouped([x | rest], groups, fun_key, fun_value) do
-    key = fun_key.(x)
-    value = fun_value.(x)
-    grouped(rest, Map.put(groups, key, [value | Map.get(groups, key, [])]), fun_key, fun_value)
+  deftemplate group_by(source, fun_key, fun_value) do
+    for x <- Enum.reverse(Enum.to_list(source)), reduce: %{} do
+      groups ->
+        key = fun_key.(x)
+        value = fun_value.(x)
+        Map.put(groups, key, [value | Map.get(groups, key, [])])
+    end
   end
 
   deftemplate into(source, target, fun),
-    do: Source.into(map_in(Enum.to_list(source), [], fun), target)
+    do: Source.into(for(x <- Enum.to_list(source), do: fun.(x)), target)
 
   # -- order ---------------------------------------------------------------------------------------------------
 
@@ -347,21 +313,21 @@ defmodule Mote.Prelude.Inline.Enum do
   deftemplate descending([], done, fun), do: ascending(Enum.reverse(done), [], fun)
 
   deftemplate sort_by(source, fun_key),
-    do: Source.values(:lists.keysort(1, for(x <- Enum.to_list(source), do: {fun_key.(x), x})), [])
+    do: Source.values(:lists.keysort(1, for(x <- Enum.to_list(source), do: {fun_key.(x), x})))
 
   deftemplate sort_by_descending(source, fun_key) do
     pairs = for(x <- Enum.to_list(source), do: {fun_key.(x), x})
-    Enum.reverse(Source.values(:lists.keysort(1, Enum.reverse(pairs)), []))
+    Enum.reverse(Source.values(:lists.keysort(1, Enum.reverse(pairs))))
   end
 
   deftemplate sort_by(source, fun_key, fun) do
     pairs = for(x <- Enum.to_list(source), do: {fun_key.(x), x})
-    Source.values(sort(pairs, fn {k, _}, {l, _} -> fun.(k, l) end), [])
+    Source.values(sort(pairs, fn {k, _}, {l, _} -> fun.(k, l) end))
   end
 
   # Of List.
   deftemplate keysort(list, place, fun) when is_list(list) and is_integer(place) and place >= 0 do
     pairs = for(x <- list, do: {elem(x, place), x})
-    Source.values(sort(pairs, fn {k, _}, {l, _} -> fun.(k, l) end), [])
+    Source.values(sort(pairs, fn {k, _}, {l, _} -> fun.(k, l) end))
   end
 end

@@ -7,37 +7,27 @@ defmodule Mote.Prelude.Inline.Keyword do
   alias Mote.Prelude.Keyword, as: Pairs
 
   # The first of the key's values is updated, the others go.
-  deftemplate update(list, key, default, fun), do: updated(list, key, default, [], fun)
+  deftemplate update(list, key, default, fun), do: updated(list, key, [{key, default}], [], fun)
 
-  deftemplate updated([], key, default, before, fun) when is_atom(key),
-    do: Enum.reverse([{key, default} | before])
+  deftemplate updated([], key, missing, before, fun) when is_atom(key), do: Enum.reverse(before) ++ missing
 
-  deftemplate updated([{k, value} | rest], key, default, before, fun) do
+  deftemplate updated([{k, value} | rest], key, missing, before, fun) do
     if k === key and is_atom(key),
       do: Enum.reverse(before) ++ [{k, fun.(value)} | Pairs.delete(rest, key)],
-      else: updated(rest, key, default, [{k, value} | before], fun)
+      else: updated(rest, key, missing, [{k, value} | before], fun)
   end
 
   deftemplate update!(list, key, fun) do
     Pairs.fetch!(list, key)
-    updated(list, key, nil, [], fun)
+    updated(list, key, [], [], fun)
   end
 
   # -- choosing ------------------------------------------------------------------------------------------------
 
   # By a boolean, and nothing else that counts as true.
-  deftemplate filter(list, fun) when is_list(list), do: elem(parted(list, [], [], fun), 0)
-  deftemplate reject(list, fun) when is_list(list), do: elem(parted(list, [], [], fun), 1)
-  deftemplate split_with(list, fun) when is_list(list), do: parted(list, [], [], fun)
-
-  deftemplate parted([], yes, no, fun), do: {Enum.reverse(yes), Enum.reverse(no)}
-
-  deftemplate parted([x | rest], yes, no, fun) do
-    case fun.(x) do
-      true -> parted(rest, [x | yes], no, fun)
-      false -> parted(rest, yes, [x | no], fun)
-    end
-  end
+  deftemplate filter(list, fun), do: :lists.filter(fn pair -> fun.(pair) end, list)
+  deftemplate reject(list, fun), do: :lists.filter(fn pair -> not fun.(pair) end, list)
+  deftemplate split_with(list, fun), do: :lists.partition(fn pair -> fun.(pair) end, list)
 
   # -- one key -------------------------------------------------------------------------------------------------
 
@@ -51,16 +41,7 @@ defmodule Mote.Prelude.Inline.Keyword do
   deftemplate put_new_lazy(list, key, fun),
     do: if(Pairs.has_key?(list, key), do: list, else: [{key, fun.()} | list])
 
-  deftemplate replace_lazy(list, key, fun) when is_list(list) and is_atom(key),
-    do: replaced(list, key, [], fun)
-
-  deftemplate replaced([], key, before, fun), do: Enum.reverse(before)
-
-  deftemplate replaced([{k, value} | rest], key, before, fun) do
-    if k === key,
-      do: Enum.reverse(before) ++ [{k, fun.(value)} | Pairs.delete(rest, key)],
-      else: replaced(rest, key, [{k, value} | before], fun)
-  end
+  deftemplate replace_lazy(list, key, fun), do: updated(list, key, [], [], fun)
 
   deftemplate pop_lazy(list, key, fun) do
     case Pairs.fetch(list, key) do
@@ -80,7 +61,7 @@ defmodule Mote.Prelude.Inline.Keyword do
     value = Pairs.fetch!(list, key)
 
     case fun.(value) do
-      {got, new} -> {got, Pairs.with_first(list, key, new)}
+      {got, new} -> {got, Access.put(list, key, new)}
       :pop -> {value, Pairs.popped(list, key, [])}
     end
   end
@@ -119,7 +100,5 @@ defmodule Mote.Prelude.Inline.Keyword do
     end
   end
 
-  deftemplate new(source, fun), do: made(Enum.to_list(source), [], fun)
-  deftemplate made([], pairs, fun), do: Pairs.new(Enum.reverse(pairs))
-  deftemplate made([x | rest], pairs, fun), do: made(rest, [fun.(x) | pairs], fun)
+  deftemplate new(source, fun), do: Pairs.new(for(x <- Enum.to_list(source), do: fun.(x)))
 end

@@ -3,11 +3,11 @@ defmodule Mote.Prelude.Inline.List do
   @moduledoc false
   use Mote.Behaviour.Template
 
-  deftemplate foldl(list, acc, fun), do: fold(list, acc, fun)
-  deftemplate foldr(list, acc, fun) when is_list(list), do: fold(Enum.reverse(list), acc, fun)
+  deftemplate foldl(list, acc, fun) when is_list(list),
+    do: for(x <- list, reduce: acc, do: (acc -> fun.(x, acc)))
 
-  deftemplate fold([], acc, fun), do: acc
-  deftemplate fold([x | rest], acc, fun), do: fold(rest, fun.(x, acc), fun)
+  deftemplate foldr(list, acc, fun) when is_list(list),
+    do: for(x <- Enum.reverse(list), reduce: acc, do: (acc -> fun.(x, acc)))
 
   # Paths to where the lists end, each with how far down it is, what is left of both, and its edits, the last one first. All
   # have the same number of edits, and one is on each diagonal.

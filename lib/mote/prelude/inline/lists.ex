@@ -4,9 +4,7 @@ defmodule Mote.Prelude.Inline.Lists do
   @moduledoc false
   use Mote.Behaviour.Template
 
-  deftemplate map(fun, list) when is_list(list), do: mapped(list, [], fun)
-  deftemplate mapped([], done, fun), do: Enum.reverse(done)
-  deftemplate mapped([x | rest], done, fun), do: mapped(rest, [fun.(x) | done], fun)
+  deftemplate map(fun, list) when is_list(list), do: for(x <- list, do: fun.(x))
 
   deftemplate foreach(fun, list) when is_list(list), do: each(list, fun)
   deftemplate each([], fun), do: :ok
@@ -16,22 +14,19 @@ defmodule Mote.Prelude.Inline.Lists do
     each(rest, fun)
   end
 
-  deftemplate foldl(fun, acc, list) when is_list(list), do: folded(list, acc, fun)
-  deftemplate foldr(fun, acc, list) when is_list(list), do: folded(Enum.reverse(list), acc, fun)
-  deftemplate folded([], acc, fun), do: acc
-  deftemplate folded([x | rest], acc, fun), do: folded(rest, fun.(x, acc), fun)
+  deftemplate foldl(fun, acc, list) when is_list(list),
+    do: for(x <- list, reduce: acc, do: (acc -> fun.(x, acc)))
 
-  deftemplate mapfoldl(fun, acc, list) when is_list(list), do: both(list, [], acc, fun)
-  deftemplate both([], done, acc, fun), do: {Enum.reverse(done), acc}
+  deftemplate foldr(fun, acc, list) when is_list(list),
+    do: for(x <- Enum.reverse(list), reduce: acc, do: (acc -> fun.(x, acc)))
 
-  deftemplate both([x | rest], done, acc, fun) do
-    {y, acc} = fun.(x, acc)
-    both(rest, [y | done], acc, fun)
+  deftemplate mapfoldl(fun, acc, list) when is_list(list),
+    do: Enum.map_reduce(list, acc, fn x, acc -> fun.(x, acc) end)
+
+  deftemplate flatmap(fun, list) when is_list(list) do
+    lists = for x <- list, reduce: [], do: (lists -> [fun.(x) | lists])
+    Mote.Prelude.Lists.appended(lists, [])
   end
-
-  deftemplate flatmap(fun, list) when is_list(list), do: joined(list, [], fun)
-  deftemplate joined([], lists, fun), do: Mote.Prelude.Lists.appended(lists, [])
-  deftemplate joined([x | rest], lists, fun), do: joined(rest, [fun.(x) | lists], fun)
 
   # -- choosing ------------------------------------------------------------------------------------------------
 
@@ -90,25 +85,21 @@ defmodule Mote.Prelude.Inline.Lists do
 
   # -- maps, in the order of their keys ------------------------------------------------------------------------
 
-  deftemplate map_values(fun, map) when is_map(map), do: changed(Map.to_list(map), [], fun)
-  deftemplate changed([], pairs, fun), do: Map.new(pairs)
+  deftemplate map_values(fun, map) when is_map(map),
+    do: Map.new(for({key, value} <- Map.to_list(map), do: {key, fun.(key, value)}))
 
-  deftemplate changed([{key, value} | rest], pairs, fun),
-    do: changed(rest, [{key, fun.(key, value)} | pairs], fun)
-
-  deftemplate filter_map(fun, map) when is_map(map), do: chosen(Map.to_list(map), map, fun)
-  deftemplate chosen([], map, fun), do: map
-
-  deftemplate chosen([{key, value} | rest], map, fun) do
-    case fun.(key, value) do
-      true -> chosen(rest, map, fun)
-      false -> chosen(rest, Map.delete(map, key), fun)
+  deftemplate filter_map(fun, map) when is_map(map) do
+    for {key, value} <- Map.to_list(map), reduce: map do
+      left ->
+        case fun.(key, value) do
+          true -> left
+          false -> Map.delete(left, key)
+        end
     end
   end
 
-  deftemplate fold_map(fun, acc, map) when is_map(map), do: gathered(Map.to_list(map), acc, fun)
-  deftemplate gathered([], acc, fun), do: acc
-  deftemplate gathered([{key, value} | rest], acc, fun), do: gathered(rest, fun.(key, value, acc), fun)
+  deftemplate fold_map(fun, acc, map) when is_map(map),
+    do: for({key, value} <- Map.to_list(map), reduce: acc, do: (acc -> fun.(key, value, acc)))
 
   deftemplate update_with(key, fun, map), do: Map.put(map, key, fun.(Map.fetch!(map, key)))
 end

@@ -3,32 +3,15 @@ defmodule Mote.Prelude.Inline.MapSet do
   @moduledoc false
   use Mote.Behaviour.Template
 
-  deftemplate new(source, fun), do: made(Enum.to_list(source), MapSet.new(), fun)
+  deftemplate new(source, fun), do: MapSet.new(for(x <- Enum.to_list(source), do: fun.(x)))
 
-  deftemplate made([], set, fun), do: set
-  deftemplate made([x | rest], set, fun), do: made(rest, MapSet.put(set, fun.(x)), fun)
+  deftemplate filter(set, fun), do: reject(set, fn x -> !fun.(x) end)
 
-  deftemplate filter(set, fun), do: chosen(Enum.to_list(set), set, fun)
+  deftemplate reject(set, fun),
+    do: for(x <- MapSet.to_list(set), fun.(x), reduce: set, do: (left -> MapSet.delete(left, x)))
 
-  deftemplate chosen([], set, fun), do: set
-
-  deftemplate chosen([x | rest], set, fun),
-    do: chosen(rest, if(fun.(x), do: set, else: MapSet.delete(set, x)), fun)
-
-  deftemplate reject(set, fun), do: left(Enum.to_list(set), set, fun)
-
-  deftemplate left([], set, fun), do: set
-
-  deftemplate left([x | rest], set, fun),
-    do: left(rest, if(fun.(x), do: MapSet.delete(set, x), else: set), fun)
-
-  deftemplate split_with(set, fun), do: parted(Enum.to_list(set), set, set, fun)
-
-  deftemplate parted([], yes, no, fun), do: {yes, no}
-
-  deftemplate parted([x | rest], yes, no, fun) do
-    if fun.(x),
-      do: parted(rest, yes, MapSet.delete(no, x), fun),
-      else: parted(rest, MapSet.delete(yes, x), no, fun)
+  deftemplate split_with(set, fun) do
+    {yes, no} = Enum.split_with(MapSet.to_list(set), fn x -> fun.(x) end)
+    {MapSet.new(yes), MapSet.new(no)}
   end
 end
