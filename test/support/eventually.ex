@@ -7,11 +7,14 @@ defmodule Mote.Eventually do
 
   # Much longer than anything takes, also on a busy host and with collections after every turn.
   @patience_ms 30_000
-  @pause_ms 2
+  # Between two looks: what comes soon is seen soon, and what takes long is not looked at a thousand times, while others need the core.
+  @least_pause_ms 1
+  @greatest_pause_ms 32
 
   @doc "The first value of the function that is neither `nil` nor `false`; the test fails when there is none in time."
   @spec eventually((... -> value)) :: value when value: term
-  def eventually(fun), do: eventually(fun, System.monotonic_time(:millisecond) + @patience_ms)
+  def eventually(fun),
+    do: eventually(fun, System.monotonic_time(:millisecond) + @patience_ms, @least_pause_ms)
 
   @doc "Waits until the only thread of a machine sleeps."
   @spec asleep(GenServer.server()) :: true
@@ -40,7 +43,7 @@ defmodule Mote.Eventually do
     Mote.gc(machine)
   end
 
-  defp eventually(fun, deadline) do
+  defp eventually(fun, deadline, pause) do
     cond do
       value = fun.() ->
         value
@@ -49,8 +52,8 @@ defmodule Mote.Eventually do
         flunk("waited in vain for #{@patience_ms} ms")
 
       true ->
-        Process.sleep(@pause_ms)
-        eventually(fun, deadline)
+        Process.sleep(pause)
+        eventually(fun, deadline, min(2 * pause, @greatest_pause_ms))
     end
   end
 end

@@ -138,7 +138,10 @@ defmodule Mote.TwoNodes do
   @doc "Starts a node of its own with these arguments, linked to the calling process, with the code of this one."
   def start_peer(args) do
     args = ["-setcookie", "mote", "-start_epmd", "false" | args]
-    paths = Enum.flat_map(:code.get_path(), &[~c"-pa", &1])
+
+    # Without those of Erlang itself, which it has, and would look through for each module before it comes to ours.
+    own = :code.lib_dir()
+    paths = Enum.flat_map(:code.get_path(), &if(:lists.prefix(own, &1), do: [], else: [~c"-pa", &1]))
     # As in Mote.Bench.Worker: the node's output goes where that of all goes.
     leader = Process.group_leader()
     Process.group_leader(self(), Process.whereis(:user))

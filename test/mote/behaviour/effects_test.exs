@@ -2,7 +2,7 @@ defmodule Mote.Behaviour.EffectsTest do
   # Functions with effects, which clauses and behaviours share.
   use ExUnit.Case, async: true
 
-  import Mote.Compile, only: [error: 1, module: 1, module: 3, turn: 2, turn: 3]
+  import Mote.Compile, only: [error: 1, module: 1, module: 3, turn: 2]
   import Mote.Hearing
 
   describe "functions with effects" do

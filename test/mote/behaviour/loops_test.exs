@@ -2,7 +2,7 @@ defmodule Mote.Behaviour.LoopsTest do
   # `for` and the loops of Enum: values against Elixir's own, scoping, effects inside, fuel.
   use ExUnit.Case, async: true
 
-  import Mote.Compile, only: [eval: 1, eval: 2, module: 1, turn: 2, turn: 3]
+  import Mote.Compile, only: [eval: 1, eval: 2, module: 1, turn: 2]
 
   defp assert_as_elixir(expression, bindings \\ []) do
     {value, _} = Code.eval_string(expression, bindings)

@@ -1,6 +1,8 @@
 defmodule Mote.Bench.RunnerTest do
   use ExUnit.Case, async: true
 
+  import Mote.Eventually
+
   alias Mote.Bench.{Measure, Memory, Runner, Sample, Threads, Variant}
   alias Mote.Bench.Programs.{Beside, Cps, ForkBomb, Idle, Ring}
 
@@ -222,6 +224,9 @@ defmodule Mote.Bench.RunnerTest do
     assert length(machines) == 12 and Enum.uniq(machines) == machines
   end
 
+  # A warm-up that the system holds up for long, as any may be on a busy host, counts as that of a long run, which is not
+  # repeated. So what follows is tried until it was not.
+
   defmodule Lame do
     # One run in ten is held up for long. The others take long enough not to be repeated ten thousand times.
     use Mote.Bench.Program, title: "", param: :n, defaults: [1], small: 1, metric: :us_per_run
@@ -253,13 +258,18 @@ defmodule Mote.Bench.RunnerTest do
   end
 
   test "whether runs are repeated does not depend on the warm-up" do
-    measures = Runner.measure(Slow, 4, where: :here, runs: 1)
-    assert {:mote, :percent_mean_above_median, 1} in metrics(measures)
+    eventually(fn ->
+      {:mote, :percent_mean_above_median, 1} in metrics(Runner.measure(Slow, 4, where: :here, runs: 1))
+    end)
   end
 
   test "of repeated runs the median counts, and the mean is told" do
-    sample = Mote.Bench.Run.once(Lame, :mote, 30, repeats: 20)
-    assert sample.mean > 3.0e6 and Sample.ns(sample) < sample.mean / 2
+    sample =
+      eventually(fn ->
+        sample = Mote.Bench.Run.once(Lame, :mote, 30, repeats: 20)
+        assert sample.mean > 3.0e6
+        if Sample.ns(sample) < sample.mean / 2, do: sample
+      end)
 
     assert_in_delta Sample.percent_mean_above_median(sample),
                     (sample.mean / Sample.ns(sample) - 1) * 100,
@@ -268,9 +278,11 @@ defmodule Mote.Bench.RunnerTest do
     assert Sample.percent_mean_above_median(Mote.Bench.Run.once(Lame, :mote, 1)) == nil
 
     percent =
-      Lame
-      |> Runner.measure(4, where: :here, runs: 2)
-      |> Enum.find(&(&1.metric == :percent_mean_above_median))
+      eventually(fn ->
+        Lame
+        |> Runner.measure(4, where: :here, runs: 2)
+        |> Enum.find(&(&1.metric == :percent_mean_above_median))
+      end)
 
     assert %Measure{variant: :mote, values: [_, _]} = percent
     assert Measure.unit(percent) == "%"
@@ -364,7 +376,8 @@ defmodule Mote.Bench.RunnerTest do
       root = Mote.create(machine, ForkBomb.Actors.node(self()))
       Mote.send(root, 15)
       assert_receive :done
-      assert Threads.cpu_ns("mote-cpu-") > before
+      # The system counts a thread's time when the thread leaves its core.
+      eventually(fn -> Threads.cpu_ns("mote-cpu-") > before end)
       assert Threads.cpu_ns("no-such-thread") == nil
       Mote.stop(machine)
     end
