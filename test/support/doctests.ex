@@ -144,7 +144,7 @@ defmodule Mote.Doctests do
   @doc "A function of Elixir with the example's variables as parameters, which is what its documentation is about."
   def elixir(%Example{variables: variables, quoted: quoted}) do
     function = quote(do: fn unquote_splicing(variables) -> unquote(quoted) end)
-    {function, _} = Code.eval_quoted(at([quote(do: import(Bitwise, warn: false)), function], 1) |> block())
+    {function, _} = Code.eval_quoted(at([quote(do: (import(Bitwise, warn: false); require Integer; require Record)), function], 1) |> block())
     function
   end
 
@@ -153,56 +153,74 @@ defmodule Mote.Doctests do
   # -- as functions --------------------------------------------------------------------------------------------
 
   @together 60
+  @refusals [Mote.CompileError, CompileError, ArgumentError]
 
   @doc """
   Compiles examples, many in a module; gives `{module, [{index, example}]}`, with those that the language has: each is the
   function `:e` and its index, and what `server()` answers to the index with a tuple of the values.
   """
   def compile(examples) do
+    {units, refused} = judged(examples)
+    for {_, {error, text}} <- refused, error not in @refusals, do: raise("the compiler failed: #{text}")
+    units
+  end
+
+  @doc "As `compile/1`, with those that are refused as well: each with the module of the exception and its text."
+  def judged(examples) do
     examples
     |> Enum.with_index()
     |> Enum.map(fn {example, i} -> {i, example} end)
     |> Enum.group_by(fn {_, example} -> imports(example) end)
     |> Enum.flat_map(fn {_, examples} -> Enum.chunk_every(examples, @together) end)
     |> Task.async_stream(&compiled/1, timeout: :infinity)
-    |> Enum.map(fn {:ok, {module, accepted}} -> {module, accepted} end)
-    |> Enum.reject(&match?({_, []}, &1))
+    |> Enum.reduce({[], []}, fn {:ok, judged}, all -> joined(all, judged) end)
   end
 
-  # What is made while it is read is gone through where it is named.
-  defp imports(%Example{quoted: quoted}),
-    do: if(Macro.to_string(quoted) =~ ~r/Stream|Date\.range/, do: [Date.Range, Stream], else: [])
+  defp joined({units, refused}, {more, others}), do: {units ++ more, refused ++ others}
 
-  defp compiled([]), do: {nil, []}
+  # What is made while it is read, or shown as its module says, is named.
+  @named [
+    {Stream, ~r/Stream|Date\.range/},
+    {Date.Range, ~r/Stream|Date\.range/},
+    {Date, ~r/\bDate\.|~D/},
+    {Time, ~r/\bTime\.|~T/},
+    {NaiveDateTime, ~r/NaiveDateTime|~N/},
+    {DateTime, ~r/\bDateTime|~U/},
+    {URI, ~r/URI/},
+    {Version, ~r/Version/}
+  ]
+
+  defp imports(%Example{quoted: quoted}) do
+    text = Macro.to_string(quoted)
+    for {module, written} <- @named, text =~ written, do: module
+  end
+
+  defp compiled([]), do: {[], []}
 
   defp compiled(examples) do
     module = Module.concat(Mote.Compiled, "Doctests#{System.unique_integer([:positive])}")
     Code.compile_quoted(source(module, examples), "doctests")
-    {module, examples}
+    {[{module, examples}], []}
   rescue
-    error in [Mote.CompileError, CompileError, ArgumentError] ->
-      refused =
-        for [_, i] <- Regex.scan(~r/doctests:(\d+)/, Exception.message(error)), do: String.to_integer(i) - 1
-
-      rest = Enum.reject(examples, fn {i, _} -> i in refused end)
-
-      # One whose error does not say where it is.
-      if length(rest) < length(examples), do: compiled(rest), else: halves(examples)
+    error -> without(examples, error)
   end
 
-  defp halves([_]), do: {nil, []}
+  # Without those that the error names. Where it does not say where it is, each half by itself.
+  defp without(examples, %kind{} = error) do
+    text = Exception.message(error)
 
-  defp halves(examples) do
-    {_, accepted} =
-      examples |> Enum.split(div(length(examples), 2)) |> Tuple.to_list() |> Enum.map_reduce([], &half/2)
+    told =
+      for [_, i, why] <- Regex.scan(~r/doctests:(\d+)(?::\d+)?: (.*)/, text),
+          into: %{},
+          do: {String.to_integer(i) - 1, why}
 
-    if length(accepted) == length(examples), do: raise("these compile by themselves only")
-    compiled(accepted)
-  end
+    {refused, rest} = Enum.split_with(examples, fn {i, _} -> is_map_key(told, i) end)
 
-  defp half(examples, accepted) do
-    {module, more} = compiled(examples)
-    {module, accepted ++ more}
+    cond do
+      refused != [] -> joined({[], for({i, example} <- refused, do: {example, {kind, told[i]}})}, compiled(rest))
+      match?([_], examples) -> {[], [{examples |> hd() |> elem(1), {kind, text}}]}
+      true -> examples |> Enum.split(div(length(examples), 2)) |> Tuple.to_list() |> Enum.map(&compiled/1) |> Enum.reduce(&joined(&2, &1))
+    end
   end
 
   defp source(module, [{_, first} | _] = examples) do
@@ -221,6 +239,8 @@ defmodule Mote.Doctests do
       defmodule unquote(module) do
         use Mote.Behaviour, import: unquote(imports(first))
         import Bitwise, warn: false
+        require Integer
+        require Record
         unquote_splicing(functions)
         defactor(server(), do: unquote(clauses))
       end

@@ -7,6 +7,7 @@ defmodule Mote.Behaviour.DoctestsTest do
   # 3. Each example is tried as it is written, where the compiler may calculate it, and with its literals as variables.
   use ExUnit.Case, async: true
   import ExUnit.CaptureIO
+  import Mote.Doctests.Outcome
 
   @moduletag :capture_log
 
@@ -250,48 +251,10 @@ defmodule Mote.Behaviour.DoctestsTest do
     end
   end
 
-  defp attempt(fun) do
-    {:value, fun.()}
-  rescue
-    _ -> :raises
-  catch
-    _, _ -> :raises
-  end
-
-  defp answer({:ok, value}), do: {:value, value}
-  defp answer({:error, %{reason: :aborted}}), do: :raises
-
   # Whether the guide tells of it; machines are of one mind.
   defp told?(text, expected, [one, other]) do
     same?(one, other) and
       (Enum.any?(@otherwise, &(text =~ &1)) or
          (text =~ @zeros and expected == {:value, 0.0} and one == {:value, 0.0}))
   end
-
-  defp outcome(expected, answers) do
-    cond do
-      Enum.all?(answers, &same?(&1, expected)) -> :same
-      Enum.all?(answers, &(&1 == :raises or same?(&1, expected))) -> :aborted
-      true -> :wrong
-    end
-  end
-
-  defp same?(a, b) do
-    {a, b} = {seen(a), seen(b)}
-    a === b and :erlang.term_to_binary(a) == :erlang.term_to_binary(b)
-  end
-
-  # Of a function it is seen how many arguments it takes.
-  defp seen(%Mote.Function{arity: arity}), do: {:function, arity}
-  defp seen(function) when is_function(function), do: {:function, :erlang.fun_info(function)[:arity]}
-  defp seen([head | tail]), do: [seen(head) | seen(tail)]
-  defp seen(tuple) when is_tuple(tuple), do: tuple |> Tuple.to_list() |> seen() |> List.to_tuple()
-
-  defp seen(map) when is_map(map) do
-    if Enum.any?(:maps.to_list(map), fn {key, value} -> seen(key) !== key or seen(value) !== value end),
-      do: Map.new(:maps.to_list(map), &seen/1),
-      else: map
-  end
-
-  defp seen(other), do: other
 end
