@@ -144,7 +144,26 @@ defmodule Mote.Doctests do
   @doc "A function of Elixir with the example's variables as parameters, which is what its documentation is about."
   def elixir(%Example{variables: variables, quoted: quoted}) do
     function = quote(do: fn unquote_splicing(variables) -> unquote(quoted) end)
-    {function, _} = Code.eval_quoted(at([quote(do: (import(Bitwise, warn: false); require Integer; require Record)), function], 1) |> block())
+
+    {function, _} =
+      Code.eval_quoted(
+        at(
+          [
+            quote(
+              do:
+                (
+                  import(Bitwise, warn: false)
+                  require Integer
+                  require Record
+                )
+            ),
+            function
+          ],
+          1
+        )
+        |> block()
+      )
+
     function
   end
 
@@ -165,14 +184,19 @@ defmodule Mote.Doctests do
     units
   end
 
-  @doc "As `compile/1`, with those that are refused as well: each with the module of the exception and its text."
-  def judged(examples) do
+  @doc """
+  As `compile/1`, with those that are refused as well: each with the module of the exception and its text. `head` makes the first
+  code of the module that an example is in.
+  """
+  def judged(examples, head \\ &head/1) do
     examples
     |> Enum.with_index()
     |> Enum.map(fn {example, i} -> {i, example} end)
-    |> Enum.group_by(fn {_, example} -> imports(example) end)
-    |> Enum.flat_map(fn {_, examples} -> Enum.chunk_every(examples, @together) end)
-    |> Task.async_stream(&compiled/1, timeout: :infinity)
+    |> Enum.group_by(fn {_, example} -> head.(example) end)
+    |> Enum.flat_map(fn {head, examples} ->
+      examples |> Enum.chunk_every(@together) |> Enum.map(&{&1, head})
+    end)
+    |> Task.async_stream(fn {examples, head} -> compiled(examples, head) end, timeout: :infinity)
     |> Enum.reduce({[], []}, fn {:ok, judged}, all -> joined(all, judged) end)
   end
 
@@ -190,23 +214,24 @@ defmodule Mote.Doctests do
     {Version, ~r/Version/}
   ]
 
-  defp imports(%Example{quoted: quoted}) do
+  defp head(%Example{quoted: quoted}) do
     text = Macro.to_string(quoted)
-    for {module, written} <- @named, text =~ written, do: module
+    imports = for {module, written} <- @named, text =~ written, do: module
+    quote(do: use(Mote.Behaviour, import: unquote(imports)))
   end
 
-  defp compiled([]), do: {[], []}
+  defp compiled([], _), do: {[], []}
 
-  defp compiled(examples) do
+  defp compiled(examples, head) do
     module = Module.concat(Mote.Compiled, "Doctests#{System.unique_integer([:positive])}")
-    Code.compile_quoted(source(module, examples), "doctests")
+    Code.compile_quoted(source(module, head, examples), "doctests")
     {[{module, examples}], []}
   rescue
-    error -> without(examples, error)
+    error -> without(examples, head, error)
   end
 
   # Without those that the error names. Where it does not say where it is, each half by itself.
-  defp without(examples, %kind{} = error) do
+  defp without(examples, head, %kind{} = error) do
     text = Exception.message(error)
 
     told =
@@ -217,13 +242,19 @@ defmodule Mote.Doctests do
     {refused, rest} = Enum.split_with(examples, fn {i, _} -> is_map_key(told, i) end)
 
     cond do
-      refused != [] -> joined({[], for({i, example} <- refused, do: {example, {kind, told[i]}})}, compiled(rest))
-      match?([_], examples) -> {[], [{examples |> hd() |> elem(1), {kind, text}}]}
-      true -> examples |> Enum.split(div(length(examples), 2)) |> Tuple.to_list() |> Enum.map(&compiled/1) |> Enum.reduce(&joined(&2, &1))
+      refused != [] ->
+        joined({[], for({i, example} <- refused, do: {example, {kind, told[i]}})}, compiled(rest, head))
+
+      match?([_], examples) ->
+        {[], for({_, example} <- examples, do: {example, {kind, text}})}
+
+      true ->
+        {first, second} = Enum.split(examples, div(length(examples), 2))
+        joined(compiled(first, head), compiled(second, head))
     end
   end
 
-  defp source(module, [{_, first} | _] = examples) do
+  defp source(module, head, examples) do
     functions =
       for {i, %{variables: variables, quoted: quoted}} <- examples,
           do: at(quote(do: defpure(unquote({:"e#{i}", [], variables}), do: unquote(quoted))), i + 1)
@@ -237,7 +268,7 @@ defmodule Mote.Doctests do
 
     quote do
       defmodule unquote(module) do
-        use Mote.Behaviour, import: unquote(imports(first))
+        unquote(head)
         import Bitwise, warn: false
         require Integer
         require Record

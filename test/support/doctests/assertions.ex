@@ -8,8 +8,7 @@ defmodule Mote.Doctests.Assertions do
 
   @doc "The examples of a file."
   def examples(path) do
-    {_, tests} =
-      path |> File.read!() |> Code.string_to_quoted!() |> Macro.prewalk([], &test/2)
+    {_, tests} = path |> File.read!() |> Code.string_to_quoted!() |> Macro.prewalk([], &test/2)
 
     for test <- Enum.reverse(tests), quoted <- steps(test, []), uniq: true, do: %Example{quoted: quoted}
   end

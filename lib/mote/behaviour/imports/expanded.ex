@@ -5,8 +5,8 @@ defmodule Mote.Behaviour.Imports.Expanded do
   # 1. A call of the module's own is one of that module, by its name: no word of the language is meant by it.
   # 2. What `if`, `and`, `or`, `&&` and `||` have become is one of them again, as far as it can be told.
   # 3. What ends a process is `"mote raised"`, with the function that makes the exception, and its arguments.
-  # 4. What fails in a `try` aborts the turn. So one whose handlers only raise again is its body, with what it does at its end; in the
-  #    library, of which nobody learns the exception, they may raise anything.
+  # 4. One whose handlers only raise again is its body, with what it does at its end; in the library, of which nobody learns the
+  #    exception, they may raise anything.
   # 5. A module that is calculated is one of those that may be meant: `candidates`. Where none may be in the library, the call fails.
   @moduledoc false
 
@@ -99,7 +99,6 @@ defmodule Mote.Behaviour.Imports.Expanded do
       {nil, nil} -> walk(body, s)
       {nil, last} -> at_the_end(walk(body, s), walk(last, s))
       {clauses, nil} when s.library? -> walk({:case, meta, [body, [do: clauses]]}, s)
-      _ when s.library? -> {:try, meta, []}
       _ -> tried(whole, s)
     end
   end
@@ -130,6 +129,15 @@ defmodule Mote.Behaviour.Imports.Expanded do
 
   defp remote({{:., dot, [:elixir_config, :get]}, meta, args}, %{library?: true} = s),
     do: {{:., dot, [Map, :get]}, meta, [Macro.escape(@ports) | walk(args, s)]}
+
+  defp remote({{:., dot, [:unicode, name]}, meta, [text | _]}, %{library?: true} = s)
+       when name in [:characters_to_binary, :characters_to_list] do
+    text = {{:., dot, [IO, :chardata_to_string]}, meta, [walk(text, s)]}
+    if name == :characters_to_list, do: {{:., dot, [String, :to_charlist]}, meta, [text]}, else: text
+  end
+
+  # What separates the names of a path.
+  defp remote({{:., _, [:os, :type]}, _, []}, %{library?: true}), do: :os.type()
 
   # As `@derive Inspect` makes it.
   defp remote({{:., _, [module, :__info__]}, _, [:struct]}, _) when is_atom(module),
