@@ -141,33 +141,20 @@ defmodule Mote.Doctests do
   defp literal?({:__aliases__, _, _}), do: false
   defp literal?(other), do: Macro.quoted_literal?(other)
 
+  # What examples take to be there.
+  @seen (quote do
+           import Bitwise, warn: false
+           require Integer
+           require Record
+         end)
+
   @doc "A function of Elixir with the example's variables as parameters, which is what its documentation is about."
   def elixir(%Example{variables: variables, quoted: quoted}) do
     function = quote(do: fn unquote_splicing(variables) -> unquote(quoted) end)
 
-    {function, _} =
-      Code.eval_quoted(
-        at(
-          [
-            quote(
-              do:
-                (
-                  import(Bitwise, warn: false)
-                  require Integer
-                  require Record
-                )
-            ),
-            function
-          ],
-          1
-        )
-        |> block()
-      )
-
+    {function, _} = Code.eval_quoted(at({:__block__, [], [@seen, function]}, 1))
     function
   end
-
-  defp block([import, function]), do: {:__block__, [], [import, function]}
 
   # -- as functions --------------------------------------------------------------------------------------------
 
@@ -269,9 +256,7 @@ defmodule Mote.Doctests do
     quote do
       defmodule unquote(module) do
         unquote(head)
-        import Bitwise, warn: false
-        require Integer
-        require Record
+        unquote(@seen)
         unquote_splicing(functions)
         defactor(server(), do: unquote(clauses))
       end

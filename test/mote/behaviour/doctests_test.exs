@@ -19,7 +19,7 @@ defmodule Mote.Behaviour.DoctestsTest do
 
   @modules Enum.map(
              ~w[Access Atom Base Bitwise Enum Float Function Inspect.Algebra Integer IO Kernel Kernel.SpecialForms Keyword] ++
-               ~w[List Map MapSet Path Range Regex Stream String Tuple] ++
+               ~w[List Map MapSet Range Regex Stream String Tuple] ++
                ~w[Calendar Calendar.ISO Date DateTime NaiveDateTime Time URI Version],
              &Module.concat([&1])
            )

@@ -210,7 +210,7 @@ defmodule Mote.Behaviour.Imports.Expanded do
   defp rescued({:->, meta, [left, right]}, s) do
     right =
       Macro.prewalk(right, fn node ->
-        case raises?(node, s) and reraised(node) do
+        case raises?(node, %{s | library?: false}) and reraised(node) do
           false -> node
           exception -> {:"mote reraise", [], [exception]}
         end
