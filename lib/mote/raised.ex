@@ -33,6 +33,7 @@ defmodule Mote.Raised do
           atom
           | {:function_clause, name :: atom | {module, name :: atom}, arity}
           | {module, name :: atom}
+          | {:reraised, operation}
           | Exception.t()
 
   @doc "Returns whether a turn was aborted where Elixir would have raised."
@@ -43,6 +44,9 @@ defmodule Mote.Raised do
   @doc "Returns the exception of a reason."
   @spec exception(reason) :: Exception.t()
   def exception({:raised, {_module, _line, exception}, {}}) when is_exception(exception), do: exception
+
+  def exception({:raised, {module, line, {:reraised, operation}}, arguments}),
+    do: exception({:raised, {module, line, operation}, arguments})
 
   def exception({:raised, {_module, _line, {:function_clause, {Enum, _name}, _arity}}, {[]}}),
     do: %Enum.EmptyError{}
@@ -148,6 +152,9 @@ defmodule Mote.Raised do
 
   defp written({:uncaught, reason}) when is_raised(reason),
     do: "#{written(reason)} (a try asks for more of this exception than a machine knows)"
+
+  defp written({:raised, {module, line, {:reraised, operation}}, arguments}),
+    do: written({:raised, {module, line, operation}, arguments})
 
   defp written({:raised, {module, line, operation}, arguments} = reason) when is_raised(reason) do
     exception = exception(reason)

@@ -141,71 +141,107 @@ defmodule Mote.Doctests do
   defp literal?({:__aliases__, _, _}), do: false
   defp literal?(other), do: Macro.quoted_literal?(other)
 
+  # What examples take to be there.
+  @seen (quote do
+           import Bitwise, warn: false
+           require Integer
+           require Record
+         end)
+
   @doc "A function of Elixir with the example's variables as parameters, which is what its documentation is about."
   def elixir(%Example{variables: variables, quoted: quoted}) do
     function = quote(do: fn unquote_splicing(variables) -> unquote(quoted) end)
-    {function, _} = Code.eval_quoted(at([quote(do: import(Bitwise, warn: false)), function], 1) |> block())
+
+    {function, _} = Code.eval_quoted(at({:__block__, [], [@seen, function]}, 1))
     function
   end
-
-  defp block([import, function]), do: {:__block__, [], [import, function]}
 
   # -- as functions --------------------------------------------------------------------------------------------
 
   @together 60
+  @refusals [Mote.CompileError, CompileError, ArgumentError]
 
   @doc """
   Compiles examples, many in a module; gives `{module, [{index, example}]}`, with those that the language has: each is the
   function `:e` and its index, and what `server()` answers to the index with a tuple of the values.
   """
   def compile(examples) do
+    {units, refused} = judged(examples)
+    for {_, {error, text}} <- refused, error not in @refusals, do: raise("the compiler failed: #{text}")
+    units
+  end
+
+  @doc """
+  As `compile/1`, with those that are refused as well: each with the module of the exception and its text. `head` makes the first
+  code of the module that an example is in.
+  """
+  def judged(examples, head \\ &head/1) do
     examples
     |> Enum.with_index()
     |> Enum.map(fn {example, i} -> {i, example} end)
-    |> Enum.group_by(fn {_, example} -> imports(example) end)
-    |> Enum.flat_map(fn {_, examples} -> Enum.chunk_every(examples, @together) end)
-    |> Task.async_stream(&compiled/1, timeout: :infinity)
-    |> Enum.map(fn {:ok, {module, accepted}} -> {module, accepted} end)
-    |> Enum.reject(&match?({_, []}, &1))
+    |> Enum.group_by(fn {_, example} -> head.(example) end)
+    |> Enum.flat_map(fn {head, examples} ->
+      examples |> Enum.chunk_every(@together) |> Enum.map(&{&1, head})
+    end)
+    |> Task.async_stream(fn {examples, head} -> compiled(examples, head) end, timeout: :infinity)
+    |> Enum.reduce({[], []}, fn {:ok, judged}, all -> joined(all, judged) end)
   end
 
-  # What is made while it is read is gone through where it is named.
-  defp imports(%Example{quoted: quoted}),
-    do: if(Macro.to_string(quoted) =~ ~r/Stream|Date\.range/, do: [Date.Range, Stream], else: [])
+  defp joined({units, refused}, {more, others}), do: {units ++ more, refused ++ others}
 
-  defp compiled([]), do: {nil, []}
+  # What is made while it is read, or shown as its module says, is named.
+  @named [
+    {Stream, ~r/Stream|Date\.range/},
+    {Date.Range, ~r/Stream|Date\.range/},
+    {Date, ~r/\bDate\.|~D/},
+    {Time, ~r/\bTime\.|~T/},
+    {NaiveDateTime, ~r/NaiveDateTime|~N/},
+    {DateTime, ~r/\bDateTime|~U/},
+    {URI, ~r/URI/},
+    {Version, ~r/Version/}
+  ]
 
-  defp compiled(examples) do
+  defp head(%Example{quoted: quoted}) do
+    text = Macro.to_string(quoted)
+    imports = for {module, written} <- @named, text =~ written, do: module
+    quote(do: use(Mote.Behaviour, import: unquote(imports)))
+  end
+
+  defp compiled([], _), do: {[], []}
+
+  defp compiled(examples, head) do
     module = Module.concat(Mote.Compiled, "Doctests#{System.unique_integer([:positive])}")
-    Code.compile_quoted(source(module, examples), "doctests")
-    {module, examples}
+    Code.compile_quoted(source(module, head, examples), "doctests")
+    {[{module, examples}], []}
   rescue
-    error in [Mote.CompileError, CompileError, ArgumentError] ->
-      refused =
-        for [_, i] <- Regex.scan(~r/doctests:(\d+)/, Exception.message(error)), do: String.to_integer(i) - 1
-
-      rest = Enum.reject(examples, fn {i, _} -> i in refused end)
-
-      # One whose error does not say where it is.
-      if length(rest) < length(examples), do: compiled(rest), else: halves(examples)
+    error -> without(examples, head, error)
   end
 
-  defp halves([_]), do: {nil, []}
+  # Without those that the error names. Where it does not say where it is, each half by itself.
+  defp without(examples, head, %kind{} = error) do
+    text = Exception.message(error)
 
-  defp halves(examples) do
-    {_, accepted} =
-      examples |> Enum.split(div(length(examples), 2)) |> Tuple.to_list() |> Enum.map_reduce([], &half/2)
+    told =
+      for [_, i, why] <- Regex.scan(~r/doctests:(\d+)(?::\d+)?: (.*)/, text),
+          into: %{},
+          do: {String.to_integer(i) - 1, why}
 
-    if length(accepted) == length(examples), do: raise("these compile by themselves only")
-    compiled(accepted)
+    {refused, rest} = Enum.split_with(examples, fn {i, _} -> is_map_key(told, i) end)
+
+    cond do
+      refused != [] ->
+        joined({[], for({i, example} <- refused, do: {example, {kind, told[i]}})}, compiled(rest, head))
+
+      match?([_], examples) ->
+        {[], for({_, example} <- examples, do: {example, {kind, text}})}
+
+      true ->
+        {first, second} = Enum.split(examples, div(length(examples), 2))
+        joined(compiled(first, head), compiled(second, head))
+    end
   end
 
-  defp half(examples, accepted) do
-    {module, more} = compiled(examples)
-    {module, accepted ++ more}
-  end
-
-  defp source(module, [{_, first} | _] = examples) do
+  defp source(module, head, examples) do
     functions =
       for {i, %{variables: variables, quoted: quoted}} <- examples,
           do: at(quote(do: defpure(unquote({:"e#{i}", [], variables}), do: unquote(quoted))), i + 1)
@@ -219,8 +255,8 @@ defmodule Mote.Doctests do
 
     quote do
       defmodule unquote(module) do
-        use Mote.Behaviour, import: unquote(imports(first))
-        import Bitwise, warn: false
+        unquote(head)
+        unquote(@seen)
         unquote_splicing(functions)
         defactor(server(), do: unquote(clauses))
       end

@@ -21,7 +21,7 @@ defmodule Mote.Behaviour.Imports do
   @library [Calendar, Calendar.ISO, Date, Date.Range, DateTime, NaiveDateTime, Time, URI, Version] ++
              [Inspect.Algebra, Version.Parser, Version.Requirement, String.Chars.URI, String.Chars.Version] ++
              [:array, :calendar, :dict, :gb_sets, :gb_trees, :lists, :maps, :orddict, :ordsets] ++
-             [:proplists, :queue, :sets, :string]
+             [:proplists, :queue, :sets, :string, :uri_string, :inet, :inet_parse, Path, :filename]
 
   # Of these only `Mote.Prelude.Inspected` has functions, and plain Elixir.
   @inspected [Inspect, Code.Identifier, Macro] ++
@@ -339,8 +339,8 @@ defmodule Mote.Behaviour.Imports do
   def raised(function, argument, %{line: l, mote_import: %{within: [{module, _, _} | _]}} = env) do
     operands =
       cond do
-        # Nobody will see more than that the call in the library has failed, and of which exception.
-        library?(module) -> [{:lit, l, []}]
+        # Nobody will see more than that the call in the library has failed, and of which exception; what it throws it may catch itself.
+        library?(module) and function != {:erlang, :throw} -> [{:lit, l, []}]
         parts = Message.parts(argument, &private?(&1, &2, &3, module, env)) -> shown_later(parts, env)
         true -> [Syntax.expr(argument, env)]
       end

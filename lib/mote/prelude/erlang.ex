@@ -24,6 +24,11 @@ defmodule Mote.Prelude.Erlang do
   defpure iolist_to_binary(iodata), do: Text.of_iodata(iodata)
   defpure list_to_binary(list) when is_list(list), do: Text.of_iodata(list)
 
+  defpure split_binary(bits, bytes) do
+    <<before::binary-size(bytes), behind::bits>> = bits
+    {before, behind}
+  end
+
   # -- time ----------------------------------------------------------------------------------------------------
 
   # Rounded down, as by both of Erlang and Elixir.

@@ -70,7 +70,7 @@ defmodule Mote.Prelude.Table do
     ]},
     {:erlang, Erlang, ~w[
       adler32/1 atom_to_binary/1 binary_to_float/1 binary_to_integer/1,2 binary_to_list/1 convert_time_unit/3 crc32/1
-      float/1 float_to_binary/2 integer_to_binary/1,2 iolist_size/1 iolist_to_binary/1 list_to_binary/1
+      float/1 float_to_binary/2 integer_to_binary/1,2 iolist_size/1 iolist_to_binary/1 list_to_binary/1 split_binary/2
     ]},
     {Base, Base32, ~w[
       decode32!/1,2 decode32/1,2 encode32/1,2 hex_decode32!/1,2 hex_decode32/1,2 hex_encode32/1,2 hex_valid32?/1,2

@@ -3,6 +3,8 @@ defmodule Mote.Prelude.Tried do
   #
   # 1. `{kind, value, module, exception}`: `value` is what `catch` sees, and `exception`, of that module, what `rescue` does. A part that
   #    depends on the release of Elixir, or takes its library to be known, is "unseen", and a module "unknown".
+  #    What is raised again by `reraise` is an exception from then on, also for `catch`: its operation is `{:reraised, operation}` where the
+  #    exception is unseen.
   # 2. Nothing here may be wrong: what is doubtful is unknown, and the turn is aborted where somebody asks for it.
   @moduledoc false
   use Mote.Behaviour
@@ -23,6 +25,22 @@ defmodule Mote.Prelude.Tried do
 
   defpure caught({:raised, {module, _line, operation}, arguments}), do: error(operation, arguments, module)
   defpure caught(_), do: unknown()
+
+  # The reason for which a turn is aborted that raises again what a reason stands for.
+  defpure again({:raised, {module, line, operation}, arguments} = reason) do
+    case caught(reason) do
+      {:error, value, _, value} -> reason
+      {:error, _, _, exception} when is_map(exception) -> {:raised, {module, line, exception}, {}}
+      _ -> {:raised, {module, line, {:reraised, operation}}, arguments}
+    end
+  end
+
+  defpure again(reason), do: reason
+
+  defpurep error({:reraised, operation}, arguments, module) do
+    {:error, _, exception, _} = error(operation, arguments, module)
+    exception_of(exception)
+  end
 
   defpurep error(%{__exception__: true, __struct__: module} = exception, {}, _),
     do: {:error, exception, module, exception}

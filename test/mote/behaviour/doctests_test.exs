@@ -7,6 +7,7 @@ defmodule Mote.Behaviour.DoctestsTest do
   # 3. Each example is tried as it is written, where the compiler may calculate it, and with its literals as variables.
   use ExUnit.Case, async: true
   import ExUnit.CaptureIO
+  import Mote.Doctests.Outcome
 
   @moduletag :capture_log
 
@@ -23,26 +24,9 @@ defmodule Mote.Behaviour.DoctestsTest do
              &Module.concat([&1])
            )
 
-  # What nobody can know: what is random, and what stands for a function.
-  @chance ~r/Enum\.(random|shuffle|take_random)|uniform|phash2\(fn/
-
-  # Of these guides/language-details.md says that they are those of the newest release, whichever runs ("Differences in rare cases"),
-  # and guides/language.md which sigma ends a word ("What is left out").
-  @otherwise [
-    ~r/Range\.(disjoint\?|split)/,
-    ~r/Integer\.extended_gcd/,
-    ~r/(Keyword|Access)\.get_and_update!?/,
-    ~r/String\.(bag_distance|valid\?)/,
-    ~r/String\.(downcase|capitalize)\(.*(greek|literal1)/,
-    # What should be a function is looked at where it is called.
-    ~r/:(lists|maps|ordsets)\.(all|any|foreach|\w*(while|filter|map|fold|foldl|foldr)|partition|search|splitwith|sort)\((literal1|fn)/
-  ]
   # Under "What is left out": functions in variables among the keys of some, and modules as sorters that are values;
   # texts of structs that are not imported, and kinds of characters in regexes.
   @left_out ~r/fn :get|URI\.merge.*to_string|\[:(blank|lower):\]|(Enum\.sort(_by)?|keysort)\((dates|users).*literal/
-  # Of these only the sign of a zero is.
-  @zeros ~r/Float\.(round|ceil|floor)|abs\(-|^\+/
-
   # Arguments that are no argument of anything, and those of functions that take others.
   @odd [[], [1, 1.0, 2], [a: 1, a: 2], [{1, 2}, {3, 4}], nil, 0, -1, 3, -1.5, "", <<255>>, {1, 2}, %{1 => 2}] ++
          [MapSet.new(a: 1), 3..1//-1, -1..0//-1, -2..-1//1, [1 | 2], %{__struct__: "no name"}]
@@ -238,7 +222,7 @@ defmodule Mote.Behaviour.DoctestsTest do
     for {module, accepted, actors} <- served,
         {i, example} <- accepted,
         text = Macro.to_string(example.quoted),
-        not (text =~ @chance),
+        not chance?(text),
         elixir = Doctests.elixir(example),
         values <- arguments.(example) do
       expected = attempt(fn -> apply(elixir, values) end)
@@ -249,49 +233,4 @@ defmodule Mote.Behaviour.DoctestsTest do
       {if(told?(text, expected, tl(answers)), do: :told, else: outcome), {text, values, [expected | answers]}}
     end
   end
-
-  defp attempt(fun) do
-    {:value, fun.()}
-  rescue
-    _ -> :raises
-  catch
-    _, _ -> :raises
-  end
-
-  defp answer({:ok, value}), do: {:value, value}
-  defp answer({:error, %{reason: :aborted}}), do: :raises
-
-  # Whether the guide tells of it; machines are of one mind.
-  defp told?(text, expected, [one, other]) do
-    same?(one, other) and
-      (Enum.any?(@otherwise, &(text =~ &1)) or
-         (text =~ @zeros and expected == {:value, 0.0} and one == {:value, 0.0}))
-  end
-
-  defp outcome(expected, answers) do
-    cond do
-      Enum.all?(answers, &same?(&1, expected)) -> :same
-      Enum.all?(answers, &(&1 == :raises or same?(&1, expected))) -> :aborted
-      true -> :wrong
-    end
-  end
-
-  defp same?(a, b) do
-    {a, b} = {seen(a), seen(b)}
-    a === b and :erlang.term_to_binary(a) == :erlang.term_to_binary(b)
-  end
-
-  # Of a function it is seen how many arguments it takes.
-  defp seen(%Mote.Function{arity: arity}), do: {:function, arity}
-  defp seen(function) when is_function(function), do: {:function, :erlang.fun_info(function)[:arity]}
-  defp seen([head | tail]), do: [seen(head) | seen(tail)]
-  defp seen(tuple) when is_tuple(tuple), do: tuple |> Tuple.to_list() |> seen() |> List.to_tuple()
-
-  defp seen(map) when is_map(map) do
-    if Enum.any?(:maps.to_list(map), fn {key, value} -> seen(key) !== key or seen(value) !== value end),
-      do: Map.new(:maps.to_list(map), &seen/1),
-      else: map
-  end
-
-  defp seen(other), do: other
 end

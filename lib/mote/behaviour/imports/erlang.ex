@@ -70,6 +70,14 @@ defmodule Mote.Behaviour.Imports.Erlang do
   defp block([one]), do: one
   defp block(many), do: {:__block__, [], many}
 
+  defp sections(:else, clauses, s), do: clauses(clauses, s)
+
+  # Class and reason: nobody has the trace.
+  defp sections(:catch, clauses, s) do
+    for {:clause, anno, [{:tuple, _, [class, reason, _trace]}], guards, body} <- clauses,
+        do: clause({:clause, anno, [class, reason], guards, body}, s)
+  end
+
   # A function has variables of its own.
   defp function({:clause, _, patterns, _, _} = clause, s) do
     {:->, meta, [left, right]} = clause(clause, forget(s, patterns))
@@ -112,6 +120,9 @@ defmodule Mote.Behaviour.Imports.Erlang do
     keys = for {:map_field_exact, _, key, _} <- fields, do: key(key, s)
     patterns(for({_, _, _, value} <- fields, do: value), s, &{:%{}, [], Enum.zip(keys, &1)})
   end
+
+  defp in_pattern({:op, _, :++, {:string, _, text}, rest}, s),
+    do: patterns([rest], s, fn [rest] -> List.foldr(text, rest, &[{:|, [], [&1, &2]}]) end)
 
   defp in_pattern({:bin, _, elements}, s) do
     patterns(for({_, _, value, _, _} <- elements, do: value), s, fn values ->
@@ -203,7 +214,14 @@ defmodule Mote.Behaviour.Imports.Erlang do
     end)
   end
 
-  defp expr({:try, anno, _, _, _, _}, s), do: {{:try, meta(anno), []}, s}
+  defp expr({:try, anno, body, of, handlers, last}, s) do
+    sections =
+      for {name, [_ | _] = clauses} <- [else: of, catch: handlers], do: {name, sections(name, clauses, s)}
+
+    last = if last == [], do: [], else: [after: body(last, s)]
+    {{:try, meta(anno), [[do: body(body, s)] ++ sections ++ last]}, s}
+  end
+
   defp expr({:catch, anno, _}, s), do: {{:try, meta(anno), []}, s}
   defp expr(other, s), do: {call(elem(other, 1), :erlang, elem(other, 0), []), s}
 
@@ -257,6 +275,9 @@ defmodule Mote.Behaviour.Imports.Erlang do
   # A text is one of bytes.
   defp segment({:bin_element, _, {:string, _, text}, :default, :default}, _, _),
     do: {:"::", [], [:erlang.list_to_binary(text), {:binary, [], []}]}
+
+  defp segment({:bin_element, _, {:string, _, text}, :default, [:utf8]}, _, _),
+    do: {:"::", [], [:unicode.characters_to_binary(text), {:binary, [], []}]}
 
   defp segment({:bin_element, _, _, size, types}, value, s) do
     size = if size == :default, do: [], else: [{:size, [], [value(size, s)]}]

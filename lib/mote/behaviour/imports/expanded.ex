@@ -5,8 +5,8 @@ defmodule Mote.Behaviour.Imports.Expanded do
   # 1. A call of the module's own is one of that module, by its name: no word of the language is meant by it.
   # 2. Code that `if`, `and`, `or`, `&&` and `||` have become is turned back into them, as far as it can be recognised.
   # 3. Code that ends a process becomes `"mote raised"`, with the function that makes the exception, and its arguments.
-  # 4. What fails in a `try` aborts the turn. So one whose handlers only raise again is its body, with what it does at its end; in the
-  #    library, of which nobody learns the exception, they may raise anything. Nor is a message made there.
+  # 4. A `try` whose handlers only raise again is its body, with what it does at its end; in the library, of which nobody
+  #    learns the exception, they may raise anything. Nor is a message made there.
   # 5. A module that is calculated is one of those that may be meant: `candidates`. Where none may be in the library, the call fails.
   @moduledoc false
 
@@ -148,6 +148,15 @@ defmodule Mote.Behaviour.Imports.Expanded do
   defp remote({{:., dot, [:elixir_config, :get]}, meta, args}, %{library?: true} = s),
     do: {{:., dot, [Map, :get]}, meta, [Macro.escape(@ports) | walk(args, s)]}
 
+  defp remote({{:., dot, [:unicode, name]}, meta, [text | _]}, %{library?: true} = s)
+       when name in [:characters_to_binary, :characters_to_list] do
+    text = {{:., dot, [IO, :chardata_to_string]}, meta, [walk(text, s)]}
+    if name == :characters_to_list, do: {{:., dot, [String, :to_charlist]}, meta, [text]}, else: text
+  end
+
+  # What separates the names of a path.
+  defp remote({{:., _, [:os, :type]}, _, []}, %{library?: true}), do: :os.type()
+
   # As `@derive Inspect` makes it.
   defp remote({{:., _, [module, :__info__]}, _, [:struct]}, _) when is_atom(module),
     do: Macro.escape(module.__info__(:struct))
@@ -219,7 +228,7 @@ defmodule Mote.Behaviour.Imports.Expanded do
   defp rescued({:->, meta, [left, right]}, s) do
     right =
       Macro.prewalk(right, fn node ->
-        case raises?(node, s) and reraised(node) do
+        case raises?(node, %{s | library?: false}) and reraised(node) do
           false -> node
           exception -> {:"mote reraise", [], [exception]}
         end

@@ -18,6 +18,8 @@ defmodule Mote.Behaviour.Imports.Sources do
     empty?: 1,
     fetch: 2,
     fetch!: 2,
+    slice: 2,
+    slice: 3,
     take: 2,
     zip: 1,
     zip: 2
@@ -117,6 +119,18 @@ defmodule Mote.Behaviour.Imports.Sources do
 
       def fetch(source, index), do: Mote.Prelude.Enum.fetch(limited(source, :erlang.+(index, 1)), index)
       def fetch!(source, index), do: Mote.Prelude.Enum.fetch!(limited(source, :erlang.+(index, 1)), index)
+
+      def slice(source, start, n) when :erlang.andalso(:erlang.>=(start, 0), :erlang.>=(n, 0)),
+        do: Mote.Prelude.Enum.slice(limited(source, :erlang.+(start, n)), start, n)
+
+      def slice(source, start, n), do: Mote.Prelude.Enum.slice(listed(source), start, n)
+
+      def slice(source, %{__struct__: Range, first: first, last: last} = range)
+          when :erlang.andalso(:erlang.>=(first, 0), :erlang.>=(last, 0)),
+          do: Mote.Prelude.Enum.slice(limited(source, :erlang.+(:erlang.max(first, last), 1)), range)
+
+      def slice(source, range), do: Mote.Prelude.Enum.slice(listed(source), range)
+
       def take(source, n), do: Mote.Prelude.Enum.take(limited(source, n), n)
       def count_until(source, n), do: Mote.Prelude.Enum.count_until(limited(source, n), n)
 

@@ -83,7 +83,6 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
     Regex => @regex,
     IO => @process,
     File => @process,
-    Path => @process,
     Port => @process,
     Logger => "#{@process}; Mote.Telemetry.attach_default_logger/0 logs turns that were aborted",
     System => @process,

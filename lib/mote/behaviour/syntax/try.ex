@@ -149,8 +149,8 @@ defmodule Mote.Behaviour.Syntax.Try do
 
   defp reraising(body, {name, _, context}, failed) do
     Macro.prewalk(body, fn
-      {:reraise, _, [{^name, _, ^context}, {:__STACKTRACE__, _, _}]} -> failing(failed)
-      {:"mote reraise", _, [{^name, _, ^context}]} -> failing(failed)
+      {:reraise, _, [{^name, _, ^context}, {:__STACKTRACE__, _, _}]} -> again(failed)
+      {:"mote reraise", _, [{^name, _, ^context}]} -> again(failed)
       node -> node
     end)
   end
@@ -171,6 +171,7 @@ defmodule Mote.Behaviour.Syntax.Try do
 
   defp any, do: {:_, [], nil}
   defp failing(failed), do: {:"mote failed", [], [failed]}
+  defp again(failed), do: failing(quote(do: Mote.Prelude.Tried.again(unquote(failed))))
   defp uncaught(failed), do: {:"mote failed", [], [{:uncaught, failed}]}
   defp attempt_of(body), do: {:"mote attempt", [], [body]}
 

@@ -1,6 +1,8 @@
 defmodule Mote.Behaviour.Syntax.With do
   # `with` -> a `case` for each of its arrows, one inside of the other. A value that does not match goes
   # through the clauses of `else`, of which each arrow has a copy, or is the value of the whole `with`.
+  #
+  # 1. What the steps bind is for later steps and the body: a name that `else` has, too, is another variable there.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Syntax}
@@ -16,6 +18,7 @@ defmodule Mote.Behaviour.Syntax.With do
         scoped(steps, nest(steps, body, & &1, env), env)
 
       [{:do, body}, {:else, arrows}] ->
+        {steps, body} = apart(steps, body, variables(arrows))
         scoped(steps, nest(steps, body, otherwise(arrows, env), env), env)
 
       _ ->
@@ -26,6 +29,61 @@ defmodule Mote.Behaviour.Syntax.With do
         )
     end
   end
+
+  defp apart([], body, _), do: {[], body}
+
+  defp apart([{form, meta, [pattern, value]} | steps], body, read) when form in [:<-, :=] do
+    renamed = pattern |> bound() |> MapSet.intersection(read) |> Map.new(&{&1, Syntax.fresh(:step)})
+    {steps, body} = renamed({steps, body}, renamed)
+    {steps, body} = apart(steps, body, read)
+    {[{form, meta, [unpinned(pattern, renamed), value]} | steps], body}
+  end
+
+  defp apart([step | steps], body, read) do
+    {steps, body} = apart(steps, body, read)
+    {[step | steps], body}
+  end
+
+  # Neither guards, pins nor sizes bind.
+  defp bound(pattern) do
+    pattern
+    |> Macro.prewalk(fn
+      {:when, _, [pattern | _]} -> [pattern]
+      {:"::", _, [pattern, _]} -> [pattern]
+      {:^, _, _} -> nil
+      other -> other
+    end)
+    |> variables()
+  end
+
+  defp unpinned({:^, _, _} = pin, _), do: pin
+  defp unpinned({form, meta, args}, renamed) when is_list(args), do: {form, meta, unpinned(args, renamed)}
+  defp unpinned({a, b}, renamed), do: {unpinned(a, renamed), unpinned(b, renamed)}
+  defp unpinned(list, renamed) when is_list(list), do: Enum.map(list, &unpinned(&1, renamed))
+  defp unpinned(other, renamed), do: renamed(other, renamed)
+
+  defp variables(code) do
+    {_, found} =
+      Macro.prewalk(code, MapSet.new(), &{&1, if(name = variable(&1), do: MapSet.put(&2, name), else: &2)})
+
+    found
+  end
+
+  defp renamed(code, renamed) when renamed == %{}, do: code
+
+  defp renamed(code, renamed) do
+    Macro.prewalk(code, fn node ->
+      case renamed[variable(node)] do
+        nil -> node
+        {_, counter} -> put_elem(node, 1, Keyword.put(elem(node, 1), :counter, counter))
+      end
+    end)
+  end
+
+  defp variable({name, meta, context}) when is_atom(name) and is_atom(context) and name != :_,
+    do: {name, Keyword.get(meta, :counter, context)}
+
+  defp variable(_), do: nil
 
   defp nest([], body, _, env), do: Syntax.expr(body, env)
 
