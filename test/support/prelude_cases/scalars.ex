@@ -64,6 +64,7 @@ defmodule Mote.PreludeCases.Scalars do
       :erlang.binary_to_integer(to_string(number))
       :erlang.binary_to_integer(Integer.to_string(number, n + 2), n + 2)
       :erlang.binary_to_list(bin)
+      :erlang.split_binary(bin, min(n, byte_size(bin)))
       {:erlang.append_element({n, s}, i), :erlang.delete_element(2, {n, s, i}), :erlang.insert_element(2, {n, s}, i)}
       {:erlang.make_tuple(n, s), :erlang.list_to_tuple([n, s, i]), :erlang.tuple_to_list({n, s, i})}
       {:erlang.atom_to_list(key), :erlang.integer_to_list(number), :erlang.integer_to_list(number, n + 2)}
