@@ -4,7 +4,7 @@ defmodule Mote.DurableTest do
   import ExUnit.CaptureLog
   import Mote.Eventually
 
-  alias Mote.{Durable, Error, Ledger, Long, Telling}
+  alias Mote.{Durable, Error, Ledger, Long, Native, Telling}
 
   setup do
     Process.flag(:trap_exit, true)
@@ -16,6 +16,13 @@ defmodule Mote.DurableTest do
   defp kill(machine) do
     Process.exit(machine, :kill)
     assert_receive {:EXIT, ^machine, :killed}
+  end
+
+  # Kills a machine whose files are to be changed: before its thread has ended, that may have an entry to write.
+  defp kill_and_join(machine) do
+    native = :sys.get_state(machine).native
+    kill(machine)
+    Native.machine_join(native)
   end
 
   defp files(dir, extension), do: dir |> Path.join("*" <> extension) |> Path.wildcard() |> Enum.sort()
@@ -138,7 +145,9 @@ defmodule Mote.DurableTest do
       capture_log(fn ->
         {:ok, machine} = Mote.start_link(durable: [dir: dir])
         assert Mote.ask!(page, :count) == 1
-        assert_receive {[_, _, :start], %{entries: 1}, %{image: ^number, machine: ^machine}}
+        # There is another entry where the thread was kept from its core before it ran the turn.
+        assert_receive {[_, _, :start], %{entries: entries}, %{image: ^number, machine: ^machine}}
+        assert entries >= 1
         # No image where the next one would be.
         File.mkdir!(Path.join(dir, String.pad_leading("#{number + 2}", 8, "0") <> ".image"))
         assert {:error, %Error{reason: :image}} = Durable.checkpoint(machine)
@@ -153,7 +162,7 @@ defmodule Mote.DurableTest do
   test "the end of a journal that is not whole is left out, told and kept", %{dir: dir} do
     {:ok, machine, ledger} = Ledger.start(dir)
     for n <- 1..10, do: assert(:ok = Mote.send(ledger, {:add, :sent, n}))
-    kill(machine)
+    kill_and_join(machine)
     [journal] = files(dir, ".journal")
     bytes = File.read!(journal)
     kept = byte_size(bytes) - 60
@@ -253,7 +262,7 @@ defmodule Mote.DurableTest do
     [old_image, old_journal] = for path <- [image, journal], do: File.read!(path)
     {:ok, _} = Durable.checkpoint(machine)
     for n <- 21..40, do: :ok = Mote.send(ledger, {:add, :client, n})
-    kill(machine)
+    kill_and_join(machine)
 
     # What was written of the first journal until the second one began is not in the copy: the end of it is missing.
     [second] = files(dir, ".journal")
@@ -571,7 +580,7 @@ defmodule Mote.DurableTest do
     setup %{dir: dir} do
       {:ok, machine, ledger} = Ledger.start(dir)
       for n <- 1..10, do: :ok = Mote.send(ledger, {:add, :client, n})
-      kill(machine)
+      kill_and_join(machine)
       [journal] = files(dir, ".journal")
       %{journal: journal, bytes: File.read!(journal)}
     end

@@ -146,7 +146,8 @@ defmodule Mote.Net.DialerTlsTest do
 
     for {request, ms} <- [
           {{:connect, {@localhost, port}}, 30_000},
-          {{:connect, {@localhost, port}, 2_000}, 2_000}
+          {{:connect, {@localhost, port}, 2_000}, 2_000},
+          {{:connect, {@localhost, port}, 60_000}, 30_000}
         ] do
       asked = Mote.async(dialer, request)
       {:ok, peer} = :gen_tcp.accept(silent, 10_000)

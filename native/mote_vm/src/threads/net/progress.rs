@@ -91,11 +91,13 @@ impl Service<'_> {
         }
     }
 
-    /// Both ends have to agree in time: the peer may say nothing, and whoever has asked for the connection may be gone.
+    /// Both ends have to agree in time: the peer may say nothing, and whoever has asked for the connection may be gone, or wait for longer.
     fn limit_shake(&mut self, number: u32) {
-        let actor = |record: &mut SocketRecord| record.timer.is_none().then_some(record.actor);
-        if let Some(Some(actor)) = self.with(number, actor) {
-            let id = self.arm(actor, Value::fixnum(OF_SHAKE), HANDSHAKE);
+        let timer = |record: &mut SocketRecord| (record.timer.take(), record.actor);
+        if let Some((timer, actor)) = self.with(number, timer) {
+            let left = timer.and_then(|timer| self.context.machine.cancel_timer(*timer));
+            let ms = left.unwrap_or(HANDSHAKE).min(HANDSHAKE);
+            let id = self.arm(actor, Value::fixnum(OF_SHAKE), ms);
             self.with(number, |record| record.timer = Some(Box::new(id)));
         }
     }
