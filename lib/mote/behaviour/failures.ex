@@ -87,7 +87,7 @@ defmodule Mote.Behaviour.Failures do
   defp expr({:op, l, primitive, [tuple, index | values]}, %{mode: :abort} = s)
        when primitive in [:elem, :put_elem] do
     [tuple | values] = exprs([tuple | values], s)
-    index = if AST.simple?(tuple), do: expr(index, s), else: counted(l, index, s)
+    index = if Enum.all?([tuple | values], &AST.simple?/1), do: expr(index, s), else: counted(l, index, s)
     {:must, l, where(l, primitive, s), [tuple, index | values]}
   end
 
@@ -211,7 +211,7 @@ defmodule Mote.Behaviour.Failures do
   defp fail({:function_clause, _, _}, _, _), do: :function_clause
   defp fail(fail, _, _), do: fail
 
-  # Elixir counts from one there, and adds it to the index before the tuple is calculated. What is no number fails then.
+  # Elixir counts from one there, and adds it to the index before the others are calculated. What is no number fails then.
   defp counted(_, {:lit, _, n} = index, _) when is_number(n), do: index
 
   defp counted(l, index, s) do

@@ -44,7 +44,13 @@ defmodule Mote.Behaviour.OrderTest do
   end
 
   test "an index is counted from one before anything else is calculated" do
-    for code <- ["elem(hd(x), x)", "put_elem(hd(x), x, 1)", "elem(tl(x), hd([x]))", "elem(hd(x), 0)"] do
+    for code <- [
+          "elem(hd(x), x)",
+          "put_elem(hd(x), x, 1)",
+          "put_elem(x, x, hd(x))",
+          "elem(tl(x), hd([x]))",
+          "elem(hd(x), 0)"
+        ] do
       code = "try do #{code} rescue e in ArithmeticError -> e.message; ArgumentError -> :argument end"
       expected = if code =~ ", 0)", do: :argument, else: "bad argument in arithmetic expression"
       assert Mote.Compile.eval(code, [x: :a], :abort) == expected, code
