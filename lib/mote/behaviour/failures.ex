@@ -84,6 +84,13 @@ defmodule Mote.Behaviour.Failures do
     known(l, expr(a, s), {:lit, l, :undefined}, &{:both, l, &1, expr(b, s)})
   end
 
+  defp expr({:op, l, primitive, [tuple, index | values]}, %{mode: :abort} = s)
+       when primitive in [:elem, :put_elem] do
+    [tuple | values] = exprs([tuple | values], s)
+    index = if Enum.all?([tuple | values], &AST.simple?/1), do: expr(index, s), else: counted(l, index, s)
+    {:must, l, where(l, primitive, s), [tuple, index | values]}
+  end
+
   defp expr({:op, l, primitive, es}, %{mode: :abort} = s) do
     es = exprs(es, s)
 
@@ -203,6 +210,20 @@ defmodule Mote.Behaviour.Failures do
   defp fail(:with_clause, _, _), do: :case_clause
   defp fail({:function_clause, _, _}, _, _), do: :function_clause
   defp fail(fail, _, _), do: fail
+
+  # Elixir counts from one there, and adds it to the index before the others are calculated. What is no number fails then.
+  defp counted(_, {:lit, _, n} = index, _) when is_number(n), do: index
+
+  defp counted(l, index, s) do
+    [one, value] = [{:lit, l, 1}, expr(index, s)]
+    added = {:must, l, where(l, :add, s), [value, one]}
+
+    cond do
+      match?({:op, _, _, _}, index) and Primitives.number?(elem(index, 2)) -> value
+      AST.simple?(value) -> {:block, l, [added, value]}
+      true -> {:must, l, where(l, :sub, s), [added, one]}
+    end
+  end
 
   # The left operand decides, and must be a boolean.
   defp strict(tag, l, a, b, s) do

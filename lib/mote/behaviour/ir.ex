@@ -15,7 +15,7 @@ defmodule Mote.Behaviour.IR do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Code, Failures, Flow, Primitives}
-  alias Mote.Behaviour.IR.{Builder, Known, Match, Registers, Conditions}
+  alias Mote.Behaviour.IR.{Builder, Known, Match, Registers, Conditions, Turned}
 
   import Builder, only: [emit: 2, finish: 3, fresh: 1, label: 1, place: 2, stop: 2]
 
@@ -172,7 +172,7 @@ defmodule Mote.Behaviour.IR do
 
   def gen({:must, line, {_, _, operation} = where, es}, dest, g) do
     primitive = Failures.primitive(operation)
-    {os, g} = operands(es, g)
+    {os, g} = Turned.operands(operation, es, g)
     g = Builder.at(g, line)
 
     case Known.answer(g.known, primitive, os) do
@@ -285,7 +285,7 @@ defmodule Mote.Behaviour.IR do
   def gen({:placed, _, where, [{:call, _, function, es}]}, dest, g), do: call(function, es, where, dest, g)
 
   def gen({:tail_call, _, function, es}, :return, g) do
-    {os, g} = operands(es, g)
+    {os, g} = Turned.operands(function, es, g)
     {{:k, nil}, stop(g, {:tail_call, function, os})}
   end
 
@@ -420,7 +420,7 @@ defmodule Mote.Behaviour.IR do
   defp destination(_, g), do: fresh(g)
 
   defp call(function, es, where, dest, g) do
-    {os, g} = operands(es, g)
+    {os, g} = Turned.operands(function, es, g)
     into(dest, g, &{:call, &1, function, os, where})
   end
 

@@ -84,6 +84,8 @@ defmodule Mote.PreludeCases.Scalars do
       :erlang.integer_to_binary(number)
       :erlang.integer_to_binary(number, n + 2)
       :erlang.iolist_size([s, [u, ?a] | pad])
+      {:erlang.split_binary(s <> "ab", 1), :erlang.split_binary(bin, 0)}
+      :erlang.split_binary(s, n_in)
       :erlang.iolist_to_binary([s, [[pad | u], ?a], pad])
       :erlang.list_to_binary([s, [[pad | u], ?a], pad])
       :erlang.phash2(t)

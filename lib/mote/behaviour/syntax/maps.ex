@@ -229,8 +229,9 @@ defmodule Mote.Behaviour.Syntax.Maps do
   def function(:new, [source, fun], env),
     do: AST.op(env.line, :map_new, [Loops.enum(:map, [source, fun], env)])
 
-  def function(:fetch, args, env) do
-    named(args, env, fn [map, key] ->
+  # The key first, as Elixir does: see ir/turned.ex.
+  def function(:fetch, [map, key], env) do
+    named([key, map], env, fn [key, map] ->
       found = AST.tuple(env.line, [{:lit, env.line, :ok}, AST.op(env.line, :map_fetch, [map, key])])
       by_key(map, key, found, {:lit, env.line, :error}, env)
     end)

@@ -1,0 +1,41 @@
+defmodule Mote.Behaviour.IR.Turned do
+  # The order in which Elixir evaluates arguments: from left to right, but for some functions of its library in whose
+  # place its compiler puts functions of Erlang with another order of arguments (elixir_rewrite). `Map.put/3` is none of
+  # them: it becomes an update of the map. Where two arguments may fail, or do something, the order can be noticed.
+  @moduledoc false
+
+  alias Mote.Behaviour.{AST, IR}
+  alias Mote.Prelude
+
+  # The places of the arguments, in the order of their evaluation.
+  @turned %{
+    :elem => [1, 0],
+    :put_elem => [1, 0, 2],
+    :map_fetch => [1, 0],
+    :map_delete => [1, 0],
+    :map_has_key => [1, 0],
+    :member => [1, 0],
+    {Prelude.Tuple, :delete_at, 2} => [1, 0],
+    {Prelude.Tuple, :duplicate, 2} => [1, 0],
+    {Prelude.Tuple, :insert_at, 3} => [1, 0, 2],
+    {Prelude.Map, :replace!, 3} => [1, 2, 0]
+  }
+
+  @doc "Emits the arguments of an operation or a function; returns their operands, as they were written, and the builder."
+  @spec operands(term, [AST.expr()], map) :: {[term], map}
+  def operands(called, es, g)
+
+  # A list that is written in place is compared with one by one, behind the value.
+  def operands(:member, [_, {form, _, _, _}] = es, g) when form == :cons, do: IR.operands(es, g)
+
+  def operands(called, es, g) do
+    case @turned do
+      %{^called => places} ->
+        {os, g} = places |> Enum.map(&Enum.at(es, &1)) |> IR.operands(g)
+        {places |> Enum.zip(os) |> Enum.sort() |> Enum.map(&elem(&1, 1)), g}
+
+      _ ->
+        IR.operands(es, g)
+    end
+  end
+end
