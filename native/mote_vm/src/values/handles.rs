@@ -422,6 +422,8 @@ impl Handles {
     pub(crate) fn discharge(&self) {
         let mut inner = self.inner.lock();
         self.quota.charge(&mut inner.charged, 0);
+        // No collection goes on: keys that are released from here on are not noted, since notes are charged.
+        inner.walk = None;
         inner.missed.begin();
         drop(inner);
         // Nobody asks any more which actors are held.

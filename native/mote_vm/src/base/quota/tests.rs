@@ -92,6 +92,7 @@ mod charges {
     use crate::values::foreign::{LongBytes, CARRIED};
     use crate::values::handles::{Handles, Target};
     use crate::values::value::Value;
+    use crate::values::walk::Walkable;
 
     /// Longer than what an inbox takes ahead.
     const TEXT: &[u8] = &[7; 5000];
@@ -130,7 +131,7 @@ mod charges {
         let handles = Arc::new(Handles::default());
         let (mut letters, mut builder) = (BatchLetters::default(), Builder::new());
         for _ in 0..n {
-            let key = handles.acquire(actor(), None);
+            let key = handles.acquire(std::ptr::without_provenance(48), None);
             letters.address(handles.hold(key).expect("held"));
             write(&mut builder);
             letters.end(&builder);
@@ -422,7 +423,12 @@ mod charges {
         keys.iter().for_each(|key| handles.release(*key));
         handles.acquire(actor(), None);
         assert_eq!(quota.held(), held, "they do not shrink");
+        let key = handles.acquire(std::ptr::without_provenance(48), None);
+        // In the middle of a walk, which is not for what is released later.
+        handles.begin();
         handles.discharge();
+        assert_eq!(quota.held(), 0);
+        handles.release(key);
         assert_eq!(quota.held(), 0);
         handles.acquire(std::ptr::without_provenance(32), None);
         assert!(quota.held() > 0);
