@@ -51,8 +51,8 @@ defmodule Mote.OutboxHoldTest do
 
   # Sends numbers until none is accepted any more while nothing runs: how many were.
   defp fill(machine, actor, from) do
-    refused = Enum.find(from..(from + 100_000), &(Mote.send(actor, &1) != :ok))
-    assert {:error, %Error{reason: :overloaded}} = Mote.send(actor, refused)
+    answers = Stream.map(from..(from + 100_000), &{&1, Mote.send(actor, &1)})
+    assert {refused, {:error, %Error{reason: :overloaded}}} = Enum.find(answers, &(elem(&1, 1) != :ok))
     # What runs counts until the end of its batch, beside what it has sent.
     :ok = Mote.drain(machine, 60_000)
     if refused == from, do: 0, else: refused - from + fill(machine, actor, refused)
