@@ -9,7 +9,7 @@ defmodule Mote.Bench.Sides do
 
   alias Mote.Bench.{Program, Run, Threads}
 
-  @type way :: (() -> (() -> (() -> term)))
+  @type way :: function
 
   @typedoc "Work, how many operations each of its ways does, and the ways."
   @type work :: {atom, pos_integer, [{atom, way}, ...]}
