@@ -20,11 +20,6 @@ defmodule Mote.DurableImageTest do
     %{base: base, dir: Path.join(base, "live")}
   end
 
-  defp kill(machine) do
-    Process.exit(machine, :kill)
-    assert_receive {:EXIT, ^machine, :killed}
-  end
-
   # What has become of everything that was told: not how often a timer has fired since.
   defp state(ledger) do
     {seen, draws, accounts, _ticks} = Mote.ask!(ledger, :all)
@@ -69,7 +64,7 @@ defmodule Mote.DurableImageTest do
     while_asked_again = for client <- 1..@clients, do: Mote.ask!(ledger, {:add, {:later, client}, 1})
     assert length(while_asked_again) == @clients
     state = state(ledger)
-    kill(machine)
+    Ledger.kill_and_join(machine)
     second = first + 1
     for file <- names(second), do: File.cp!(Path.join(dir, file), Path.join(kept, file))
     {kept, {first, second}, state}
@@ -162,7 +157,7 @@ defmodule Mote.DurableImageTest do
         end)
 
         state = state(ledger)
-        kill(machine)
+        Ledger.kill_and_join(machine)
         for n <- (number + 1)..(number + 4), do: File.rm_rf!(Path.join(dir, hd(names(n))))
         assert {:ok, machine, ledger} = Ledger.start(dir)
         assert state(ledger) == state

@@ -97,31 +97,30 @@ defmodule Mote.DurableKillTest do
     end
   end
 
+  # Kills nodes one after the other on one folder, by `run_and_kill`, and checks after each that what it has acknowledged is there.
+  defp each_life(dir, run_and_kill) do
+    Enum.reduce(1..Long.runs(3), [], fn _, before ->
+      said = run_and_kill.()
+      {:ok, machine, ledger} = Ledger.start(dir)
+      check(before ++ said, Mote.ask!(ledger, :all))
+      Mote.stop(machine)
+      # Addresses that an earlier node has written down lead to the same actors for good.
+      before ++ for({:opened, _, _} = opened <- said, do: opened)
+    end)
+  end
+
   for sync <- [:batch, :always, :os] do
     test "nothing that was acknowledged is lost, and nothing is half there, with sync: #{inspect(sync)}", %{
       dir: dir
     } do
       opts = [sync: unquote(sync), image_every: 20_000]
-
-      Enum.reduce(1..Long.runs(3), [], fn _, before ->
-        said = run_and_kill(dir, opts, Enum.random(1..400))
-        {:ok, machine, ledger} = Ledger.start(dir)
-        check(before ++ said, Mote.ask!(ledger, :all))
-        Mote.stop(machine)
-        # Addresses that an earlier node has written down lead to the same actors for good.
-        before ++ for({:opened, _, _} = opened <- said, do: opened)
-      end)
+      each_life(dir, fn -> run_and_kill(dir, opts, Enum.random(1..400)) end)
     end
   end
 
   test "nothing is lost when the node is killed while an image is written", %{dir: dir} do
-    Enum.reduce(1..Long.runs(3), [], fn _, before ->
-      said = run_and_kill(dir, [image_every: 20_000, fill: 20], Enum.random(1..200), "*.image.*.part")
-      {:ok, machine, ledger} = Ledger.start(dir)
-      check(before ++ said, Mote.ask!(ledger, :all))
-      Mote.stop(machine)
-      before ++ for({:opened, _, _} = opened <- said, do: opened)
-    end)
+    opts = [image_every: 20_000, fill: 20]
+    each_life(dir, fn -> run_and_kill(dir, opts, Enum.random(1..200), "*.image.*.part") end)
   end
 
   test "a machine whose disk is full ends with the reason, and acknowledges nothing that is not there", %{

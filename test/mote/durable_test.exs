@@ -4,7 +4,7 @@ defmodule Mote.DurableTest do
   import ExUnit.CaptureLog
   import Mote.Eventually
 
-  alias Mote.{Durable, Error, Ledger, Long, Native, Telling}
+  alias Mote.{Durable, Error, Ledger, Long, Telling}
 
   setup do
     Process.flag(:trap_exit, true)
@@ -16,13 +16,6 @@ defmodule Mote.DurableTest do
   defp kill(machine) do
     Process.exit(machine, :kill)
     assert_receive {:EXIT, ^machine, :killed}
-  end
-
-  # Kills a machine whose files are to be changed: before its thread has ended, that may have an entry to write.
-  defp kill_and_join(machine) do
-    native = :sys.get_state(machine).native
-    kill(machine)
-    Native.machine_join(native)
   end
 
   defp files(dir, extension), do: dir |> Path.join("*" <> extension) |> Path.wildcard() |> Enum.sort()
@@ -162,7 +155,7 @@ defmodule Mote.DurableTest do
   test "the end of a journal that is not whole is left out, told and kept", %{dir: dir} do
     {:ok, machine, ledger} = Ledger.start(dir)
     for n <- 1..10, do: assert(:ok = Mote.send(ledger, {:add, :sent, n}))
-    kill_and_join(machine)
+    Ledger.kill_and_join(machine)
     [journal] = files(dir, ".journal")
     bytes = File.read!(journal)
     kept = byte_size(bytes) - 60
@@ -262,7 +255,7 @@ defmodule Mote.DurableTest do
     [old_image, old_journal] = for path <- [image, journal], do: File.read!(path)
     {:ok, _} = Durable.checkpoint(machine)
     for n <- 21..40, do: :ok = Mote.send(ledger, {:add, :client, n})
-    kill_and_join(machine)
+    Ledger.kill_and_join(machine)
 
     # What was written of the first journal until the second one began is not in the copy: the end of it is missing.
     [second] = files(dir, ".journal")
@@ -580,7 +573,7 @@ defmodule Mote.DurableTest do
     setup %{dir: dir} do
       {:ok, machine, ledger} = Ledger.start(dir)
       for n <- 1..10, do: :ok = Mote.send(ledger, {:add, :client, n})
-      kill_and_join(machine)
+      Ledger.kill_and_join(machine)
       [journal] = files(dir, ".journal")
       %{journal: journal, bytes: File.read!(journal)}
     end

@@ -98,6 +98,13 @@ defmodule Mote.Ledger do
     end
   end
 
+  @doc "Kills a linked machine whose files are to be changed: before its thread has ended, that may have an entry to write."
+  def kill_and_join(machine) do
+    native = :sys.get_state(machine).native
+    Process.exit(machine, :kill)
+    receive do: ({:EXIT, ^machine, :killed} -> Mote.Native.machine_join(native))
+  end
+
   @doc "Counts on with so many clients, which say on the standard output what they have been told, until the node is killed."
   def serve(dir, clients, opts) do
     Process.flag(:trap_exit, true)

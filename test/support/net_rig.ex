@@ -12,7 +12,7 @@ defmodule Mote.NetRig do
       become sink()
   end
 
-  @doc "Sends back what comes."
+  @doc "Sends back what comes, and closes with its peer."
   defactor echo() do
     {:connected, socket} ->
       send socket, {self(), {:read, :some}}
@@ -25,6 +25,7 @@ defmodule Mote.NetRig do
       send socket, {self(), {:read, :some}}
 
     {:error, _reason} ->
+      send socket, {nil, :close}
       become sink()
   end
 
@@ -32,6 +33,19 @@ defmodule Mote.NetRig do
   def machine(threads, opts \\ []) do
     sponsors = [main: [threads: 1], net: [threads: threads, io: true]]
     ExUnit.Callbacks.start_supervised!({Mote, [sponsors: sponsors] ++ opts}, id: make_ref())
+  end
+
+  @doc "What a socket answers."
+  def ask(socket, request) do
+    {:ok, answer} = Mote.ask(socket, request, 30_000)
+    answer
+  end
+
+  @doc "Asks, and returns when the request has come to the socket: what one process asks comes in order."
+  def asks(socket, request) do
+    question = Mote.async(socket, request)
+    {:ok, _} = ask(socket, :local)
+    question
   end
 
   @doc "A listener, and its port."

@@ -3,46 +3,14 @@ defmodule Mote.Net.BadPeersTest do
   use ExUnit.Case, async: true
 
   import Mote.Eventually
+  import Mote.NetRig, only: [ask: 2, asks: 2]
 
   alias Mote.NetRig
 
   @localhost {127, 0, 0, 1}
 
-  defmodule Sessions do
-    use Mote.Behaviour
-
-    # Sends back what comes, and closes at the end.
-    defactor echo() do
-      {:connected, socket} ->
-        send socket, {self(), {:read, :some}}
-        become echoes(socket)
-    end
-
-    defactor echoes(socket) do
-      {:ok, data} ->
-        send socket, {nil, {:write, data}}
-        send socket, {self(), {:read, :some}}
-
-      {:error, _reason} ->
-        send socket, {nil, :close}
-        become sink()
-    end
-  end
-
   defp net(machine), do: Mote.info(machine).sponsors.net.net
   defp turns(machine), do: Enum.sum(for thread <- Mote.info(machine).sponsors.net.threads, do: thread.turns)
-
-  defp ask(socket, request) do
-    {:ok, answer} = Mote.ask(socket, request, 30_000)
-    answer
-  end
-
-  # When it returns, the request has come to the socket.
-  defp asks(socket, request) do
-    question = Mote.async(socket, request)
-    {:ok, _} = ask(socket, :local)
-    question
-  end
 
   defp came(socket, bytes), do: eventually(fn -> match?(%{bytes_in: ^bytes}, ask(socket, :counters)) end)
 
@@ -61,7 +29,7 @@ defmodule Mote.Net.BadPeersTest do
   defp busy(backlog) do
     machine = NetRig.machine(1)
     opts = [backlog: backlog, max_connections: 1]
-    {listener, port} = NetRig.listen(machine, Sessions.echo(), opts)
+    {listener, port} = NetRig.listen(machine, NetRig.echo(), opts)
     first = NetRig.client(port)
     serves(first)
     {machine, listener, port, first}

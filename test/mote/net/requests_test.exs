@@ -2,6 +2,8 @@ defmodule Mote.Net.RequestsTest do
   # What sockets are asked, by real clients on loopback.
   use ExUnit.Case, async: true
 
+  import Mote.NetRig, only: [ask: 2, asks: 2]
+
   alias Mote.{Net, NetRig}
 
   defmodule Doors do
@@ -52,18 +54,6 @@ defmodule Mote.Net.RequestsTest do
     {:ok, listener} = Net.listen(machine, accept: NetRig.tell(self()))
     {:ok, %{local: {ip, port}, peer: nil}} = Net.info(listener)
     %{machine: machine, listener: listener, ip: ip, port: port}
-  end
-
-  defp ask(socket, request) do
-    {:ok, answer} = Mote.ask(socket, request)
-    answer
-  end
-
-  # Asks, and returns when the request has come to the socket: what one process asks comes in order.
-  defp asks(socket, request) do
-    question = Mote.async(socket, request)
-    {:ok, _} = ask(socket, :local)
-    question
   end
 
   defp answer(question), do: Mote.await(question, 30_000)

@@ -9,23 +9,6 @@ defmodule Mote.Net.ThreadsTest do
   defmodule Actors do
     use Mote.Behaviour
 
-    # Sends back what comes, and closes with its peer.
-    defactor start() do
-      {:connected, socket} ->
-        send socket, {self(), {:read, :some}}
-        become echo(socket)
-    end
-
-    defactor echo(socket) do
-      {:ok, data} ->
-        send socket, {nil, {:write, data}}
-        send socket, {self(), {:read, :some}}
-
-      {:error, _reason} ->
-        send socket, {nil, :close}
-        become sink()
-    end
-
     defactor counter(n) do
       :count -> become n: n + 1
     end
@@ -42,7 +25,7 @@ defmodule Mote.Net.ThreadsTest do
 
   test "a connection goes to the thread that has the fewest, whatever became of others" do
     machine = NetRig.machine(2)
-    {_, port} = NetRig.listen(machine, Actors.start())
+    {_, port} = NetRig.listen(machine, NetRig.echo())
 
     clients =
       for n <- 1..8 do

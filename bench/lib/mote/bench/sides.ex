@@ -14,6 +14,21 @@ defmodule Mote.Bench.Sides do
   @typedoc "Work, how many operations each of its ways does, and the ways."
   @type work :: {atom, pos_integer, [{atom, way}, ...]}
 
+  @doc "The works of a run of a program that says `use Mote.Bench.Sides`, with the options of `Mote.Bench.Program` that are left."
+  @callback works(Mote.Machine.t(), pos_integer) :: [work, ...]
+
+  defmacro __using__(opts) do
+    opts = opts ++ [param: :n, expected: :agreed, measures: quote(do: & &1.figures)]
+
+    quote do
+      use Mote.Bench.Program, unquote(opts)
+      @behaviour Mote.Bench.Sides
+
+      @impl Mote.Bench.Program
+      def mote(machine, n), do: Mote.Bench.Sides.stages(machine, works(machine, n))
+    end
+  end
+
   @doc "The one stage of a program that compares ways of doing this. It returns `:agreed`."
   @spec stages(Mote.Machine.t(), [work, ...]) :: Program.stages()
   def stages(machine, works) do

@@ -5,17 +5,14 @@ defmodule Mote.Bench.Programs.Users.OrderBook do
   # same `:gb_trees`, and one ordered table that the feeder itself works on.
   @moduledoc false
 
-  use Mote.Bench.Program,
+  use Mote.Bench.Sides,
     title: "n limit orders matched by price and time, in a book for each of 100 symbols",
-    param: :n,
     defaults: [100_000],
     small: 500,
     metric: :ns_per_order_mote,
-    expected: :agreed,
-    measures: & &1.figures,
     machines: [mote: [main: [threads: 1]]]
 
-  alias Mote.Bench.{Dice, Sides}
+  alias Mote.Bench.Dice
 
   @symbols 100
   @batch 1_000
@@ -126,10 +123,6 @@ defmodule Mote.Bench.Programs.Users.OrderBook do
   end
 
   @impl true
-  def mote(machine, n), do: Sides.stages(machine, works(machine, n))
-
-  @doc "The works of a run."
-  @spec works(Mote.Machine.t(), pos_integer) :: [Sides.work()]
   def works(machine, n) do
     [{:order, n, mote: fn -> actors(machine, n) end, servers: fn -> servers(n) end, ets: fn -> tables(n) end}]
   end

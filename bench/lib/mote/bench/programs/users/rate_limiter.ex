@@ -5,14 +5,11 @@ defmodule Mote.Bench.Programs.Users.RateLimiter do
   # machine has many more partitions than there are processes, so that two of these seldom want the same one.
   @moduledoc false
 
-  use Mote.Bench.Program,
+  use Mote.Bench.Sides,
     title: "a token bucket for each of n users, asked for a token four times",
-    param: :n,
     defaults: [300_000],
     small: 100,
     metric: :ns_per_alone_mote,
-    expected: :agreed,
-    measures: & &1.figures,
     machines: [mote: [main: [threads: 32, partition: true]]]
 
   alias Mote.{Bench.Sides, Directory}
@@ -57,10 +54,6 @@ defmodule Mote.Bench.Programs.Users.RateLimiter do
   end
 
   @impl true
-  def mote(machine, n), do: Sides.stages(machine, works(machine, n))
-
-  @doc "The works of a run."
-  @spec works(Mote.Machine.t(), pos_integer) :: [Sides.work()]
   def works(machine, n) do
     for {work, askers} <- @askers do
       {work, @laps * n,

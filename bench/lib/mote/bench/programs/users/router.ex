@@ -4,17 +4,12 @@ defmodule Mote.Bench.Programs.Users.Router do
   # or to processes; beside it a trie in ETS, which the process that publishes walks through and sends to the same processes.
   @moduledoc false
 
-  use Mote.Bench.Program,
+  use Mote.Bench.Sides,
     title: "n messages to topics, of which 1,000 subscribers have filters with wildcards",
-    param: :n,
     defaults: [100_000],
     small: 100,
     metric: :ns_per_publish_mote,
-    expected: :agreed,
-    measures: & &1.figures,
     machines: [mote: [main: [threads: 1]]]
-
-  alias Mote.Bench.Sides
 
   @subscribers 1_000
   @batch 1_000
@@ -97,10 +92,6 @@ defmodule Mote.Bench.Programs.Users.Router do
   end
 
   @impl true
-  def mote(machine, n), do: Sides.stages(machine, works(machine, n))
-
-  @doc "The works of a run."
-  @spec works(Mote.Machine.t(), pos_integer) :: [Sides.work()]
   def works(machine, n) do
     [
       {:publish, n,

@@ -5,17 +5,14 @@ defmodule Mote.Bench.Programs.Users.Twin do
   # each device, with a table of their keys.
   @moduledoc false
 
-  use Mote.Bench.Program,
+  use Mote.Bench.Sides,
     title: "n devices by key: five readings for each, then looks at them, then the sum of all",
-    param: :n,
     defaults: [100_000],
     small: 100,
     metric: :ns_per_reading_mote,
-    expected: :agreed,
-    measures: & &1.figures,
     machines: [mote: [main: [threads: 1]]]
 
-  alias Mote.{Bench.Sides, Directory}
+  alias Mote.Directory
 
   @readings 5
   @batch 1_000
@@ -46,10 +43,6 @@ defmodule Mote.Bench.Programs.Users.Twin do
   end
 
   @impl true
-  def mote(machine, n), do: Sides.stages(machine, works(machine, n))
-
-  @doc "The works of a run."
-  @spec works(Mote.Machine.t(), pos_integer) :: [Sides.work()]
   def works(machine, n) do
     ways = [mote: fn -> actors(machine) end, ets: fn -> table() end, processes: fn -> own_processes(n) end]
 
