@@ -23,83 +23,26 @@ modules =
 
 read = Map.new(modules)
 
+# Modules whose functions have effects.
 effects =
-  [
-    Agent,
-    Application,
-    Code,
-    DynamicSupervisor,
-    File,
-    GenServer,
-    IEx,
-    Logger,
-    Macro,
-    Mix,
-    Module,
-    Node,
-    Port,
-    Process,
-    Registry
-  ] ++
-    [
-      StringIO,
-      Supervisor,
-      System,
-      Task,
-      Protocol,
-      EEx,
-      ExUnit,
-      Kernel.LexicalTracker,
-      Kernel.Utils,
-      Record,
-      Macro.Env
-    ] ++
-    [
-      :application,
-      :code,
-      :crypto,
-      :ets,
-      :dets,
-      :file,
-      :gen_event,
-      :gen_server,
-      :gen_tcp,
-      :global,
-      :inet,
-      :init,
-      :io,
-      :logger
-    ] ++
-    [
-      :net_kernel,
-      :os,
-      :persistent_term,
-      :proc_lib,
-      :pg,
-      :prim_file,
-      :rand,
-      :rpc,
-      :ssl,
-      :supervisor,
-      :sys,
-      :telemetry,
-      :timer
-    ] ++
-    [
-      :atomics,
-      :counters,
-      :httpc,
-      :httpd_util,
-      :zlib,
-      :erl_eval,
-      :erl_scan,
-      :erl_parse,
-      :elixir,
-      :elixir_config,
-      :public_key
-    ]
+  ~w[Elixir.Agent Elixir.Application Elixir.Code Elixir.DynamicSupervisor Elixir.File]a ++
+    ~w[Elixir.GenServer Elixir.IEx Elixir.Logger Elixir.Macro Elixir.Mix Elixir.Module Elixir.Node]a ++
+    ~w[Elixir.Port Elixir.Process Elixir.Registry Elixir.StringIO Elixir.Supervisor Elixir.System]a ++
+    ~w[Elixir.Task Elixir.Protocol Elixir.EEx Elixir.ExUnit Elixir.Kernel.LexicalTracker]a ++
+    ~w[Elixir.Kernel.Utils Elixir.Record Elixir.Macro.Env]a ++
+    ~w[application code crypto ets dets file gen_event gen_server gen_tcp global inet init io logger]a ++
+    ~w[net_kernel os persistent_term proc_lib pg prim_file rand rpc ssl supervisor sys telemetry timer]a ++
+    ~w[atomics counters httpc httpd_util zlib erl_eval erl_scan erl_parse elixir elixir_config]a ++
+    ~w[public_key]a
 
-# Of these most have none.
+processes_and_clocks =
+  ~w[! send self spawn spawn_link spawn_monitor spawn_opt monitor demonitor link unlink exit node]a ++
+    ~w[nodes put get erase make_ref unique_integer system_time monotonic_time now time_offset]a ++
+    ~w[process_info process_flag register whereis send_after start_timer cancel_timer group_leader]a ++
+    ~w[is_process_alive halt system_info localtime universaltime timestamp get_module_info apply_after]a ++
+    ~w[alias unalias statistics memory convert_time_unit]a
+
+# Of the modules with clauses of their own most functions have none.
 effect? = fn
   IO, name, _ ->
     name not in [:iodata_to_binary, :iodata_length, :chardata_to_string]
@@ -123,58 +66,7 @@ effect? = fn
     name in [:local_time, :universal_time]
 
   :erlang, name, _ ->
-    name in ([
-               :!,
-               :send,
-               :self,
-               :spawn,
-               :spawn_link,
-               :spawn_monitor,
-               :spawn_opt,
-               :monitor,
-               :demonitor,
-               :link,
-               :unlink,
-               :exit,
-               :node,
-               :nodes,
-               :put
-             ] ++
-               [
-                 :get,
-                 :erase,
-                 :make_ref,
-                 :unique_integer,
-                 :system_time,
-                 :monotonic_time,
-                 :now,
-                 :time_offset,
-                 :process_info,
-                 :process_flag
-               ] ++
-               [
-                 :register,
-                 :whereis,
-                 :send_after,
-                 :start_timer,
-                 :cancel_timer,
-                 :group_leader,
-                 :is_process_alive,
-                 :halt,
-                 :system_info
-               ] ++
-               [
-                 :localtime,
-                 :universaltime,
-                 :timestamp,
-                 :get_module_info,
-                 :apply_after,
-                 :alias,
-                 :unalias,
-                 :statistics,
-                 :memory,
-                 :convert_time_unit
-               ])
+    name in processes_and_clocks
 
   module, _, _ ->
     module in effects
@@ -199,7 +91,6 @@ calls = fn module, code ->
       {f, _, args} = node, found when is_atom(f) and is_list(args) ->
         {node, [{module, f, length(args)} | found]}
 
-      # An expression of Elixir that is a value.
       node, found ->
         {node, found}
     end)
@@ -247,16 +138,7 @@ pure? = fn calls -> not Enum.any?(calls, &(direct?.(&1) or &1 in effectful)) end
 all =
   for {{module, name, arity}, meta, clauses} <- functions,
       meta[:context] == nil and meta[:generated] != true,
-      name not in [
-        :__struct__,
-        :__impl__,
-        :impl_for,
-        :impl_for!,
-        :__protocol__,
-        :behaviour_info,
-        :__deriving__,
-        :struct_to_code
-      ],
+      name not in [:impl_for, :impl_for!, :behaviour_info, :struct_to_code],
       not String.starts_with?(Atom.to_string(name), "__"),
       clause <- clauses,
       do: {module, name, arity, meta, clause, calls.(module, Tuple.to_list(clause))}

@@ -73,10 +73,10 @@ defmodule Mote.Net do
   in the machine, and count towards its `:memory`. So an actor that writes much waits for `:ok` before the next write.
   While bytes wait, the machine is not quiet, so `Mote.drain/2` and `shutdown: [drain: ms]` wait for them. While more
   than 1 MiB waits, nothing is read: reads are answered when some of it has gone. If bytes wait, a write that would
-  raise them above 16 MiB, or above the `:max_unsent` of its listener, dialer or
-  `connect/3`, is refused with `:overloaded`. A single write
-  may have any length if nothing else waits. A refused write without a customer ends the connection, since the bytes
-  after it would follow a gap. `:close` writes what the system takes at once, at most 1 MiB, and gives up the rest.
+  raise them above 16 MiB, or above the `:max_unsent` of its listener, dialer or `connect/3`, is refused with
+  `:overloaded`. A single write may have any length if nothing else waits. A refused write without a customer ends the
+  connection, since the bytes after it would follow a gap. `:close` writes what the system takes at once, at most 1 MiB,
+  and gives up the rest.
 
   ## Datagrams
 
@@ -109,7 +109,8 @@ defmodule Mote.Net do
   | `{:connect, place, ms}` | as above | `{:error, :timeout}` after `ms` milliseconds |
 
   For a place that is not allowed the answer is `{:error, :eacces}`. Otherwise it may be an error of the system, such
-  as `:econnrefused`, or an error of TLS, which all connections of a dialer with `:tls` have. A connection that a session asks for runs on the session's thread.
+  as `:econnrefused`. All connections of a dialer with `:tls` have TLS, whose errors are answers, too. A connection that
+  a session asks for runs on the session's thread.
 
   ## TLS
 
@@ -118,10 +119,10 @@ defmodule Mote.Net do
 
       Mote.Net.listen(machine, port: 4433, accept: Echo.start(), tls: [certfile: "server.pem", keyfile: "server.key"])
 
-  `connect/3` with `:tls`, and a dialer with `:tls`, connect to a server that must prove its name. All requests work as above, with the same
-  promises: a write is answered when the system has taken all encrypted bytes. A session gets its first message when
-  the handshake is complete. Servers and clients close connections whose handshake takes more than 30 seconds. The
-  answer to `:tls` says what was agreed on, as a map:
+  `connect/3` with `:tls`, and a dialer with `:tls`, connect to a server that must prove its name. All requests work as
+  above, with the same promises: a write is answered when the system has taken all encrypted bytes. A session gets its
+  first message when the handshake is complete. Servers and clients close connections whose handshake takes more than 30
+  seconds. The answer to `:tls` says what was agreed on, as a map:
 
     * `:version` - `:"tlsv1.3"` or `:"tlsv1.2"`;
     * `:alpn` - the protocol that was chosen from the option `:alpn`, a binary, or `nil`;
