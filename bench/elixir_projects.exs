@@ -114,7 +114,7 @@ end
 
 functions =
   for {module, %{functions: functions}} <- modules,
-      {{name, arity}, {kind, meta, clauses}} <- functions,
+      {{name, arity}, {kind, meta, clauses}} <- Enum.sort_by(functions, &elem(&1, 0)),
       kind in [:def, :defp],
       do: {{module, name, arity}, meta, clauses}
 
