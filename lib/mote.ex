@@ -955,7 +955,7 @@ defmodule Mote do
   While the thread that owns the actor sleeps, a peek takes less time than a question. Otherwise, while the machine
   collects, and for an actor that holds some hundred values and more, that thread is asked as by `info/1`. The errors
   of `info/1` are returned then, and its limits hold: of more than two thousand values, `:...` stands for the rest.
-  Processes that peek at actors of one thread do so one by one.
+  Processes that peek at actors of one thread do so one by one. At an actor of another node, a process there peeks.
 
       iex> defmodule Doc.Peeked do
       ...>   use Mote.Behaviour

@@ -3,6 +3,7 @@ defmodule Mote.FarCallsTest do
   # they would on their own node.
   use ExUnit.Case, async: true
 
+  import Mote.Far.Home, only: [is_function_name: 1]
   import Mote.FarCounts, only: [at: 3]
 
   alias Mote.{Error, FarCounts, FarRig, Mesh, TwoNodes}
@@ -22,6 +23,30 @@ defmodule Mote.FarCallsTest do
   test "who keeps callers waiting, of a machine of another node", context do
     assert :peer.call(context.home, Mote, :waiting, [@there]) == []
   end
+
+  test "a peek at an actor of another node, and at one that is gone", context do
+    actor = FarRig.at(context.away, :create, [Away, Behaviours.checking(7, 0, 0)])
+    assert :peer.call(context.home, Mote, :peek, [actor]) == {:ok, {:checking, 7, 0, 0}}
+    :ok = :peer.call(context.home, Mote, :stop, [@there])
+    assert {:error, %Error{reason: :machine_down}} = :peer.call(context.home, Mote, :peek, [actor])
+  end
+
+  # A name that is missing in `Mote.Far.Home` is refused when it is called, which no compiler before Elixir 1.18 sees.
+  test "all that is called for other nodes may be called there" do
+    called =
+      for file <- Path.wildcard("lib/**/*.ex"),
+          {call, _, args} <- file |> File.read!() |> Code.string_to_quoted!() |> Macro.prewalker(),
+          called?(call),
+          name <- Enum.filter(args, &is_atom/1),
+          uniq: true,
+          do: name
+
+    assert :peek in called and :sponsors in called
+    assert Enum.reject(called, &is_function_name/1) == []
+  end
+
+  defp called?({:., _, [{:__aliases__, _, [:Far]}, name]}), do: name in [:create!, :create_own!]
+  defp called?(name), do: name == :there!
 
   test "drain and info come after what the caller has sent before", context do
     for function <- [:info, @there] do

@@ -23,6 +23,7 @@ defmodule Mote.Far.Home do
     merge: Mote.Shards.Merge,
     move: Mote,
     move_all: Mote.Move.Parcel,
+    peek: Mote,
     sponsors: Mote,
     stop: Mote,
     top: Mote,
