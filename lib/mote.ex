@@ -82,11 +82,12 @@ defmodule Mote do
 
   @timeout 5_000
 
-  # `{name, node}`, a machine of another node.
+  # `{name, node}` or the pid of a machine of another node.
   defguardp is_far(machine)
-            when is_tuple(machine) and tuple_size(machine) == 2 and is_atom(elem(machine, 0)) and
-                   elem(machine, 0) != :global and is_atom(elem(machine, 1)) and
-                   elem(machine, 1) not in [nil, node()]
+            when (is_pid(machine) and node(machine) != node()) or
+                   (is_tuple(machine) and tuple_size(machine) == 2 and is_atom(elem(machine, 0)) and
+                      elem(machine, 0) != :global and is_atom(elem(machine, 1)) and
+                      elem(machine, 1) not in [nil, node()])
 
   @typedoc "Options of `send/3`, `send_many/3` and `cast_stream/3`: see there which of them each takes."
   @type send_options :: [sponsor: atom, on_full: :error | :wait, on_down: :error | :wait, timeout: timeout]
@@ -190,7 +191,7 @@ defmodule Mote do
 
     * `:sponsor` - pins the actor to a sponsor: its events always run there.
 
-  A machine of another node is given as `{name, node}`; both nodes need the same code of the behaviour's module.
+  A machine of another node is given as `{name, node}` or its pid; both nodes need the same code of the behaviour's module.
 
   Raises `Mote.Error` when the machine is not running or has no memory left, and when the code of the behaviour is gone
   or of another version. Raises `ArgumentError` if the behaviour or the machine is something else.
@@ -198,8 +199,8 @@ defmodule Mote do
   @spec create(Machine.t(), Behaviour.t(), keyword) :: Address.t()
   def create(machine, behaviour, opts \\ [])
 
-  def create({name, node} = machine, %Behaviour{} = behaviour, opts) when is_far(machine),
-    do: Far.create!(node, :create, [name, behaviour, opts])
+  def create(machine, %Behaviour{} = behaviour, opts) when is_far(machine),
+    do: there!(machine, :create, [behaviour, opts])
 
   def create(machine, %Behaviour{captures: captures} = behaviour, opts) when is_tuple(captures) do
     sponsor = sponsor!(opts, "create/3")
@@ -244,8 +245,8 @@ defmodule Mote do
   @spec create_many(Machine.t(), Behaviour.t(), non_neg_integer) :: [Address.t()]
   def create_many(machine, behaviours, opts_or_count \\ [])
 
-  def create_many({name, node} = machine, behaviours, opts_or_count) when is_far(machine),
-    do: Far.create!(node, :create_many, [name, behaviours, opts_or_count])
+  def create_many(machine, behaviours, opts_or_count) when is_far(machine),
+    do: there!(machine, :create_many, [behaviours, opts_or_count])
 
   def create_many(machine, behaviours, opts) when is_list(behaviours) do
     sponsor = sponsor!(opts, "create_many/3")
@@ -269,8 +270,8 @@ defmodule Mote do
   @spec create_many(Machine.t(), Behaviour.t(), non_neg_integer, keyword) :: [Address.t()]
   def create_many(machine, behaviour, count, opts)
 
-  def create_many({name, node} = machine, behaviour, count, opts) when is_far(machine),
-    do: Far.create!(node, :create_many, [name, behaviour, count, opts])
+  def create_many(machine, behaviour, count, opts) when is_far(machine),
+    do: there!(machine, :create_many, [behaviour, count, opts])
 
   def create_many(machine, %Behaviour{captures: captures} = behaviour, count, opts)
       when is_tuple(captures) and is_integer(count) and count >= 0 do
@@ -1366,8 +1367,13 @@ defmodule Mote do
   def stop(machine, reason \\ :normal, timeout \\ :infinity), do: Machine.stop(machine, reason, timeout)
 
   # After everything that was sent there before, and no longer than that.
+  defp there!(machine, function, args, timeout \\ :infinity)
+
   defp there!({name, node}, function, args, timeout),
     do: Far.create!(node, function, [name | args], timeout)
+
+  defp there!(pid, function, args, timeout),
+    do: Far.create!(node(pid), function, [pid | args], timeout)
 
   defp sponsor!(opts, function), do: SponsorOptions.option!(opts, function)
 end

@@ -320,18 +320,22 @@ defmodule Mote.Machine do
             "Mote.machine/1 gives, also for an address; got: #{inspect(other)}"
   end
 
+  # What takes a machine of another node has asked that one.
+  defp down(pid) when is_pid(pid) and node(pid) != node(), do: only_there(node(pid), pid)
+
   defp down(pid) when is_pid(pid) do
     Error.new(:machine_down, "#{inspect(pid)} is not a running machine of #{here()}", machine: pid)
   end
 
-  # What takes a machine of another node has asked that one.
-  defp down({name, node}) when is_atom(name) and name != :global and node != node() do
-    Error.new(:machine_down, "this is done on the node of the machine only, #{node}", machine: {name, node})
-  end
+  defp down({name, node}) when is_atom(name) and name != :global and node != node(),
+    do: only_there(node, {name, node})
 
   defp down(name) do
     Error.new(:machine_down, "no machine of the name #{inspect(name)} is running on #{here()}", machine: name)
   end
+
+  defp only_there(node, machine),
+    do: Error.new(:machine_down, "this is done on the node of the machine only, #{node}", machine: machine)
 
   # The error may be shown on another node.
   defp here, do: if(Node.alive?(), do: node(), else: "this node")

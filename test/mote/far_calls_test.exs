@@ -31,6 +31,25 @@ defmodule Mote.FarCallsTest do
     assert {:error, %Error{reason: :machine_down}} = :peer.call(context.home, Mote, :peek, [actor])
   end
 
+  test "a machine of another node is given by its name there or by its pid", context do
+    pid = :peer.call(context.away, Process, :whereis, [Away])
+
+    for machine <- [@there, pid] do
+      actor = :peer.call(context.home, Mote, :create, [machine, Behaviours.checking(0, 0, 0)])
+      assert %{machine: ^pid} = :peer.call(context.home, Mote, :info, [actor])
+      assert [_, _] = :peer.call(context.home, Mote, :create_many, [machine, Behaviours.checking(0, 0, 0), 2])
+      assert %{memory: _} = :peer.call(context.home, Mote, :info, [machine])
+      assert :peer.call(context.home, Mote, :drain, [machine]) == :ok
+      assert :peer.call(context.home, Mote, :gc, [machine]) == :ok
+
+      assert {:error,
+              %Error{
+                reason: :machine_down,
+                message: "this is done on the node of the machine only, away" <> _
+              }} = :peer.call(context.home, Mote, :load, [machine, Behaviours])
+    end
+  end
+
   # A name that is missing in `Mote.Far.Home` is refused when it is called, which no compiler before Elixir 1.18 sees.
   test "all that is called for other nodes may be called there" do
     called =
