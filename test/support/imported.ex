@@ -48,16 +48,16 @@ defmodule Mote.Imported.Tree do
   defstruct [:left, :value, :right]
 
   defimpl Enumerable do
-    def reduce(_, {:halt, acc}, _), do: {:halted, acc}
-    def reduce(tree, {:suspend, acc}, fun), do: {:suspended, acc, &reduce(tree, &1, fun)}
-    def reduce(nil, {:cont, acc}, _), do: {:done, acc}
-    def reduce([], {:cont, acc}, _), do: {:done, acc}
-    def reduce(%{} = tree, acc, fun), do: reduce([tree], acc, fun)
-    def reduce([nil | rest], acc, fun), do: reduce(rest, acc, fun)
-    def reduce([{:value, x} | rest], {:cont, acc}, fun), do: reduce(rest, fun.(x, acc), fun)
+    def reduce(tree, acc, fun), do: walk([tree], acc, fun)
 
-    def reduce([%{left: l, value: x, right: r} | rest], acc, fun),
-      do: reduce([l, {:value, x}, r | rest], acc, fun)
+    defp walk(_, {:halt, acc}, _), do: {:halted, acc}
+    defp walk(rest, {:suspend, acc}, fun), do: {:suspended, acc, &walk(rest, &1, fun)}
+    defp walk([], {:cont, acc}, _), do: {:done, acc}
+    defp walk([nil | rest], acc, fun), do: walk(rest, acc, fun)
+    defp walk([{:value, x} | rest], {:cont, acc}, fun), do: walk(rest, fun.(x, acc), fun)
+
+    defp walk([%{left: l, value: x, right: r} | rest], acc, fun),
+      do: walk([l, {:value, x}, r | rest], acc, fun)
 
     def count(_), do: {:error, __MODULE__}
     def member?(_, _), do: {:error, __MODULE__}

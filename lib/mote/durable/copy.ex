@@ -17,6 +17,8 @@ defmodule Mote.Durable.Copy do
 
   require Logger
 
+  import Mote.Internal.Sized, only: [sized: 1]
+
   alias Mote.{Durable, Error, Native}
   alias Mote.Durable.{Folder, Standby}
 
@@ -273,9 +275,14 @@ defmodule Mote.Durable.Copy do
 
   defp count(skip, bytes, n) do
     case bytes do
-      <<_::binary-size(skip), length::little-64, rest::binary>> -> count(length + @head - 8, rest, n + 1)
-      <<_::binary-size(skip), part::binary>> -> {0, part, n}
-      _ -> {skip - byte_size(bytes), "", n}
+      sized(<<_::binary-size(^skip), length::little-64, rest::binary>>) ->
+        count(length + @head - 8, rest, n + 1)
+
+      sized(<<_::binary-size(^skip), part::binary>>) ->
+        {0, part, n}
+
+      _ ->
+        {skip - byte_size(bytes), "", n}
     end
   end
 

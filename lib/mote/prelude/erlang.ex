@@ -4,6 +4,7 @@ defmodule Mote.Prelude.Erlang do
   use Mote.Behaviour
 
   import Bitwise
+  import Mote.Internal.Sized, only: [sized: 1]
 
   alias Mote.Prelude.Integer, as: Whole
   alias Mote.Prelude.Text
@@ -25,7 +26,7 @@ defmodule Mote.Prelude.Erlang do
   defpure list_to_binary(list) when is_list(list), do: Text.of_iodata(list)
 
   defpure split_binary(bits, bytes) do
-    <<before::binary-size(bytes), behind::bits>> = bits
+    sized(<<before::binary-size(^bytes), behind::bits>>) = bits
     {before, behind}
   end
 

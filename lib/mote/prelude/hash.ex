@@ -5,6 +5,7 @@ defmodule Mote.Prelude.Hash do
   use Mote.Behaviour
 
   import Bitwise
+  import Mote.Internal.Sized, only: [sized: 1]
 
   @word 0xFFFFFFFF
   @golden 0x9E3779B9
@@ -45,7 +46,7 @@ defmodule Mote.Prelude.Hash do
   # The bits behind the last byte are a number.
   defpure hash(bits, before) when is_bitstring(bits) do
     {whole, size} = {div(bit_size(bits), 8), rem(bit_size(bits), 8)}
-    <<bytes::binary-size(whole), last::size(size)>> = bits
+    sized(<<bytes::binary-size(^whole), last::size(^size)>>) = bits
     words(size, last, 15, bytes(bytes, @golden, @golden, times(13) + before &&& @word, whole))
   end
 
