@@ -50,7 +50,10 @@ defmodule Mote.Bench.Programs.FanOut do
     {listed, listed_left} =
       subscribers(n, &spawn/1, fn -> {:ok, _} = Registry.register(registry, :room, nil) end)
 
-    for pid <- listed, do: send(pid, {:ready, self()}) && receive(do: ({^pid, :ready} -> :ok))
+    for pid <- listed do
+      send(pid, {:ready, self()})
+      receive(do: ({^pid, :ready} -> :ok))
+    end
 
     dispatch = fn message ->
       Registry.dispatch(registry, :room, &for({pid, _} <- &1, do: send(pid, message)))

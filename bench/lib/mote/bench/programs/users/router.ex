@@ -150,9 +150,15 @@ defmodule Mote.Bench.Programs.Users.Router do
 
   defp subscriber(count, sum) do
     receive do
-      {:value, value} -> subscriber(count + 1, sum + value)
-      {from, :read} -> send(from, {self(), {count, sum}}) && subscriber(count, sum)
-      :stop -> :ok
+      {:value, value} ->
+        subscriber(count + 1, sum + value)
+
+      {from, :read} ->
+        send(from, {self(), {count, sum}})
+        subscriber(count, sum)
+
+      :stop ->
+        :ok
     end
   end
 

@@ -127,7 +127,8 @@ defmodule Mote.Bench.Programs.Users.Twin do
       # They are all done when all have answered.
       take: fn batches ->
         Enum.each(batches, &Enum.each(&1, fn {key, reading} -> send_to.(key, reading) end))
-        sum.() && :ok
+        sum.()
+        :ok
       end,
       look: fn key -> send_to.(key, {:read, self()}) && receive(do: ({:state, state} -> state)) end,
       sum: sum,
@@ -137,9 +138,15 @@ defmodule Mote.Bench.Programs.Users.Twin do
 
   defp device(state) do
     receive do
-      :stop -> :ok
-      {:read, from} -> send(from, {:state, state}) && device(state)
-      reading -> device(Actors.next(state, reading))
+      :stop ->
+        :ok
+
+      {:read, from} ->
+        send(from, {:state, state})
+        device(state)
+
+      reading ->
+        device(Actors.next(state, reading))
     end
   end
 
