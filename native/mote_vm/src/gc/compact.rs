@@ -6,6 +6,7 @@ use crate::base::counters::Counts;
 use crate::heap::block::BlockPool;
 use crate::heap::evacuation::plan::{BlockSurvey, EvacuationPlan};
 use crate::heap::evacuation::{Evacuation, Owner, MOST_IN_GROUP};
+use crate::heap::free_pages::SMALL;
 use crate::heap::pace::Stress;
 use crate::heap::Heap;
 use crate::threads::shared::Machine;
@@ -105,11 +106,24 @@ impl Stopped<'_> {
         }
     }
 
+    /// Nothing moves any more. A small machine that keeps nothing for later lets go of pages.
+    fn settle(&mut self) {
+        let pool = self.machine.pool();
+        if pool.reserve.lately() == 0 && pool.used() <= SMALL {
+            let threads = &self.threads;
+            self.machine.leases().while_all_rest(|resting| {
+                threads.iter().for_each(|t| t.turn.heap.let_go_of_pages());
+                resting.iter().for_each(|heap| heap.let_go_of_pages());
+            });
+        }
+        self.gc.set_phase(Phase::Clearing);
+    }
+
     /// Moves what there is time for; all of it if that is urgent.
     pub(super) fn compact(&mut self) {
         let gc = self.gc;
         let Some(mut moving) = gc.compaction.take_moving() else {
-            return gc.set_phase(Phase::Clearing);
+            return self.settle();
         };
         let (pool, number, start) = (self.machine.pool(), gc.begun(), self.start);
         let (threads, urgent) = (&mut self.threads, self.urgent);
@@ -152,7 +166,7 @@ impl Stopped<'_> {
         });
         gc.info().reclaimed_bytes += moving.evacuation.take_freed() as u64;
         match is_over {
-            true => gc.set_phase(Phase::Clearing),
+            true => self.settle(),
             false => gc.compaction.moves(moving),
         }
     }

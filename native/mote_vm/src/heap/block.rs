@@ -106,6 +106,13 @@ struct Blocks {
     next_region: usize,
 }
 
+impl Blocks {
+    /// Returns whether blocks have huge pages.
+    fn has_grown(&self) -> bool {
+        self.next_region > GROWN
+    }
+}
+
 /// The memory of one machine.
 pub(crate) struct BlockPool {
     inner: Mutex<Blocks>,
@@ -330,7 +337,11 @@ impl BlockPool {
         drop(inner);
         // SAFETY: a free block holds nothing, and it is in nobody's hands while it is in none of the lists.
         unsafe { pages::clean(block.0.as_ptr(), BLOCK) };
-        self.inner.lock().clean.push(block);
+        let mut inner = self.inner.lock();
+        // It may have small pages since parts of it were given back (idle_pages.rs).
+        // SAFETY: as above.
+        unsafe { pages::ask_for_huge(block.0.as_ptr(), BLOCK, inner.has_grown()) };
+        inner.clean.push(block);
         true
     }
 

@@ -27,6 +27,7 @@ pub(crate) mod cell;
 pub(crate) mod chunks;
 pub(crate) mod evacuation;
 mod foreigns;
+pub(crate) mod free_pages;
 pub(crate) mod holes;
 pub(crate) mod key_positions;
 pub(crate) mod make;

@@ -215,19 +215,36 @@ impl Space {
 
     /// Buries what was made since a position in holes that were taken since: see residents.rs.
     pub(super) fn bury_since(&self, then: &SpacePosition, last: u64) {
-        let mut at = then.cursor;
-        while at < self.cursor {
-            match self.extents[at.extent].hole(at.granule, self.shortest, usize::MAX, last) {
-                Some((hole, end)) if (Cursor { granule: end, ..at }) <= self.cursor => {
-                    hole.bury();
+        self.holes(then.cursor, self.shortest, last)
+            .take_while(|(_, behind)| *behind <= self.cursor)
+            .for_each(|(hole, _)| hole.bury());
+    }
+
+    /// The room that nothing is in, as far as it comes in stretches of at least `wanted` granules.
+    pub(super) fn free(&self, wanted: usize, last: u64) -> impl Iterator<Item = Stretch> + '_ {
+        let holes = self.holes(self.cursor, wanted, last).map(|(hole, _)| hole);
+        std::iter::once(self.room).chain(holes)
+    }
+
+    /// The holes from a place on, each with the place behind it.
+    fn holes(
+        &self,
+        mut at: Cursor,
+        wanted: usize,
+        last: u64,
+    ) -> impl Iterator<Item = (Stretch, Cursor)> + '_ {
+        std::iter::from_fn(move || {
+            while at.extent < self.swept {
+                let extent = &self.extents[at.extent];
+                if let Some((hole, end)) = extent.hole(at.granule, wanted, usize::MAX, last) {
                     at.granule = end;
+                    return Some((hole, at));
                 }
-                _ => {
-                    at.extent += 1;
-                    at.granule = 0;
-                }
+                at.extent += 1;
+                at.granule = 0;
             }
-        }
+            None
+        })
     }
 
     /// Returns to a position. The first extent stays: whoever makes and forgets a little again and again would take its block each

@@ -9,9 +9,9 @@
 //!    `MADV_DONTNEED`; elsewhere that is mere advice.
 
 #[cfg(miri)]
-pub(crate) use checked::{map, unmap};
+pub(crate) use checked::{map, page, unmap};
 #[cfg(not(miri))]
-pub(crate) use mapped::{map, unmap};
+pub(crate) use mapped::{map, page, unmap};
 
 /// Asks for huge pages there, or for none: what is hardly used must not take more than it touches.
 ///
@@ -33,6 +33,20 @@ pub(crate) unsafe fn clean(start: *mut u8, bytes: usize) {
             // What is locked into memory, say, stays there.
             std::ptr::write_bytes(start, 0, bytes);
         }
+    }
+}
+
+/// Lets the system have those pages that lie in there as a whole. What is read there afterwards is undefined.
+///
+/// # Safety
+/// `start` and `bytes` lie in one [`map`], and nothing in them is used any more.
+pub(crate) unsafe fn let_go_within(start: *mut u8, bytes: usize) {
+    let page = page();
+    let before = start.addr().next_multiple_of(page) - start.addr();
+    let whole = bytes.saturating_sub(before) / page * page;
+    if whole > 0 {
+        // SAFETY: whole pages, by the caller's promise. What the system keeps stays as it is.
+        unsafe { system::discard(start.add(before), whole) };
     }
 }
 
@@ -83,7 +97,7 @@ mod mapped {
     }
 
     /// Bytes of a page of the system's.
-    fn page() -> usize {
+    pub(crate) fn page() -> usize {
         // SAFETY: only answers a number.
         let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
         usize::try_from(bytes).expect("the system knows the size of its pages")
@@ -191,6 +205,10 @@ mod system {
 #[cfg(miri)]
 mod checked {
     use std::alloc::{alloc_zeroed, dealloc, Layout};
+
+    pub(crate) fn page() -> usize {
+        4096
+    }
 
     pub(crate) fn map(bytes: usize, align: usize) -> Option<*mut u8> {
         let layout = Layout::from_size_align(bytes, align).ok()?;
