@@ -24,9 +24,9 @@
 //!    What has come in finds memory in any case.
 //! 7. A caller that stands in for the thread of a recorded machine lets in what the thread would: what was noted with what is in
 //!    the inbox, under the lock of the door, as an entry of the present place, and last what it brings itself. It begins with
-//!    an empty queue, so no place of an entry is in the middle of what is left over and invariant 4 holds. It fires no timers, and
-//!    leaves what comes to the thread where some are due. It never writes to the file: that might wait for the disk. The thread writes
-//!    what stand-ins have added within `WRITTEN_WITHIN`, before whatever it adds itself, and at once if that is much.
+//!    an empty queue, and runs few turns after its entry: so invariant 4 holds. It fires no timers, and leaves what comes to the
+//!    thread where some are due, or where much has come. It never writes to the file: that might wait for the disk. The thread
+//!    writes what stand-ins have added within `WRITTEN_WITHIN`, before whatever it adds itself, and at once if that is much.
 pub(crate) mod again;
 mod told;
 
@@ -49,6 +49,8 @@ const STANDS_STILL: u64 = 100;
 /// The longest time for which entries of stand-ins wait to be written, and the bytes after which stand-ins add no more.
 pub(crate) const WRITTEN_WITHIN: Duration = Duration::from_millis(20);
 const MOST_UNWRITTEN: usize = 1 << 20;
+/// Bytes of records that a stand-in adds: what foreign values keep is in them, which takes no time to unpack.
+const MOST_NOTED: usize = 64 << 10;
 
 /// The most turns that run after an entry and before the next one, but for those of a batch.
 const MOST_SINCE: u64 = 1 << 20;
@@ -88,7 +90,7 @@ impl Dispatch {
             std::thread::sleep(gathers);
         }
         let mut contents = self.take_contents();
-        let noted = journal.take(None, |released| {
+        let noted = journal.take(None, |released, _| {
             self.context.station.inbox.drain(&mut contents);
             machine.handles().forget(released);
             true
@@ -130,7 +132,10 @@ impl Dispatch {
             return false;
         }
         let mut contents = None;
-        let noted = journal.take(brings, |released| {
+        let noted = journal.take(brings, |released, bytes| {
+            if bytes > MOST_NOTED {
+                return false;
+            }
             if station.inbox.is_pending() {
                 self.lent.took_in = true;
                 let contents = contents.insert(self.take_contents());
@@ -197,14 +202,18 @@ impl Dispatch {
     pub(crate) fn journal_place(&self, journal: &Journal) -> JournalPlace {
         let [turns, others @ ..] = figures(&self.turn.counts);
         let [turns_then, others_then @ ..] = figures(&self.journaled);
-        let JournalHeader { told, named, .. } = journal.header();
-        let mut trail = [told, named].map(u64::to_le_bytes).concat();
-        for (now, then) in others.iter().zip(others_then) {
-            trail.extend_from_slice(&now.wrapping_sub(then).to_le_bytes());
+        let mut trail = [[0; 8]; 5];
+        let done = others.iter().zip(others_then);
+        let done = done.map(|(now, then)| now.wrapping_sub(then));
+        for (bytes, figure) in trail
+            .iter_mut()
+            .zip(journal.numbers().into_iter().chain(done))
+        {
+            *bytes = figure.to_le_bytes();
         }
         JournalPlace {
             position: turns.wrapping_sub(turns_then),
-            trail: checksum(0, &trail),
+            trail: checksum(0, trail.as_flattened()),
         }
     }
 

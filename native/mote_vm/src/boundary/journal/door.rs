@@ -22,9 +22,10 @@ impl JournalDoor {
     pub(super) fn take(
         &mut self,
         brings: Option<&[u8]>,
-        take: impl FnOnce(&[Key]) -> bool,
+        take: impl FnOnce(&[Key], usize) -> bool,
     ) -> Option<TakenNotes> {
-        if !take(&self.released) {
+        let bytes = self.records.len() + brings.map_or(0, <[u8]>::len);
+        if !take(&self.released, bytes) {
             return None;
         }
         if let Some(record) = brings {
@@ -97,3 +98,46 @@ const RECORD_LENGTH: usize = size_of::<u32>();
 
 /// The most bytes of a record.
 pub const MOST_RECORD: usize = u32::MAX as usize;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_that_were_written_before_are_those_that_are_noted() {
+        let parts: [&[u8]; 3] = [b"", b"one", &[7; 300]];
+        let mut written = Vec::new();
+        let mut ends = vec![0];
+        for part in parts {
+            add_record(&mut written, |records| records.extend_from_slice(part));
+            ends.push(written.len());
+        }
+        for (count, end) in ends.into_iter().enumerate() {
+            assert_eq!(records_end(&written, count), end);
+            let (mut one_by_one, mut together) = (JournalDoor::default(), JournalDoor::default());
+            for part in &parts[..count] {
+                one_by_one.notes().record(&[part]);
+            }
+            // Behind what is there already, or alone.
+            together.notes().records(written[..end].to_vec());
+            assert_eq!(one_by_one.records, together.records);
+            together.notes().records(written[..end].to_vec());
+            assert_eq!(together.records, written[..end].repeat(2));
+        }
+    }
+
+    #[test]
+    fn what_a_caller_brings_comes_last_and_only_if_the_rest_is_taken() {
+        let mut door = JournalDoor::default();
+        door.notes().record(&[b"noted"]);
+        assert!(door.take(Some(b"brought"), |_, _| false).is_none());
+        let noted = door.records.len();
+        let all = |_: &[Key], bytes| bytes == noted + b"brought".len();
+        let taken = door.take(Some(b"brought"), all).expect("taken");
+        let mut wanted = JournalDoor::default();
+        wanted.notes().record(&[b"noted"]);
+        wanted.notes().record(&[b"brought"]);
+        assert_eq!(taken.records, wanted.records);
+        assert!(door.records.is_empty());
+    }
+}

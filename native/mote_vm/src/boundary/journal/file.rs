@@ -189,10 +189,14 @@ impl JournalWriter {
         }
         self.bytes += self.buffer.len() as u64;
         self.buffer.clear();
+        self.buffer.shrink_to(KEPT_BUFFER);
         self.is_over = false;
         Ok(())
     }
 }
+
+/// Bytes of the buffer that are kept for the next entries.
+const KEPT_BUFFER: usize = 2 << 20;
 
 /// Syncs the folder that a file is in, so that its name is on the disk.
 fn sync_folder(path: &Path) -> io::Result<()> {

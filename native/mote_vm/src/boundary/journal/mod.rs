@@ -249,11 +249,11 @@ impl Journal {
     }
 
     /// Takes what was noted, and the record of what the caller `brings` itself, if `take` takes what has come into the inbox, and lets
-    /// go of keys.
+    /// go of keys. It is given these, and the bytes of all records.
     pub(crate) fn take(
         &self,
         brings: Option<&[u8]>,
-        take: impl FnOnce(&[Key]) -> bool,
+        take: impl FnOnce(&[Key], usize) -> bool,
     ) -> Option<TakenNotes> {
         self.door.lock().take(brings, take)
     }
@@ -346,24 +346,32 @@ impl Journal {
         u128::from(hasher.finish()) << 64 | u128::from(NAMED | number)
     }
 
+    /// Returns the numbers of messages that were told, and of addresses that were named.
+    pub(crate) fn numbers(&self) -> [u64; 2] {
+        // Relaxed: as in `tell`.
+        [self.told.load(Relaxed), self.named.load(Relaxed)]
+    }
+
     /// Returns what the next journal begins with, but for its number, its seed and its secret.
     pub(crate) fn header(&self) -> JournalHeader {
+        let [told, named] = self.numbers();
         let header = self.kept.lock().header;
         JournalHeader {
-            told: self.told.load(Relaxed),
-            named: self.named.load(Relaxed),
+            told,
+            named,
             ..header
         }
     }
 
     /// Its state.
     pub(crate) fn info(&self) -> JournalInfo {
+        let [told, named] = self.numbers();
         let kept = self.kept.lock();
         JournalInfo {
             number: kept.header.number,
             bytes: kept.writer.as_ref().map_or(0, |writer| writer.bytes),
-            told: self.told.load(Relaxed),
-            named: self.named.load(Relaxed),
+            told,
+            named,
             batches: kept.batches,
             took: kept.took,
         }

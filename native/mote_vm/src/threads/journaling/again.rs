@@ -184,7 +184,7 @@ impl Dispatch {
         }
         let mut records = entry.records.iter();
         journal.enter_again(|| records.try_for_each(|record| enter(&machine, record)))?;
-        journal.take(None, |released| {
+        journal.take(None, |released, _| {
             machine.handles().forget(released);
             true
         });
