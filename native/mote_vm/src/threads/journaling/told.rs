@@ -18,7 +18,7 @@ use smallvec::SmallVec;
 const FEW: usize = 64;
 
 /// Parts that are still to be visited: few in most messages.
-type Parts = SmallVec<[Value; 8]>;
+type PartsToVisit = SmallVec<[Value; 8]>;
 
 impl Dispatch {
     /// Names what a turn tells the outside: addresses that nobody has yet get their keys, and messages to processes their numbers. A
@@ -136,8 +136,8 @@ fn each_address(value: Value, mut show: impl FnMut(Value)) {
 }
 
 /// Visits the addresses in a value, and what has parts. `visit` adds the parts that it goes on with, the last one first.
-fn visit_parts(value: Value, mut visit: impl FnMut(Value, &mut Parts)) {
-    let mut parts = Parts::from_slice(&[value]);
+fn visit_parts(value: Value, mut visit: impl FnMut(Value, &mut PartsToVisit)) {
+    let mut parts = PartsToVisit::from_slice(&[value]);
     let (mut visited, mut met) = (0, FxHashSet::default());
     while let Some(part) = parts.pop() {
         if !part.is_address() {
@@ -165,7 +165,7 @@ fn each_entry(node: Node<'_>, show: &mut dyn FnMut(Value, Value)) {
 }
 
 /// Adds the parts of what is no map, the last one first.
-fn add_parts(part: Value, parts: &mut Parts) {
+fn add_parts(part: Value, parts: &mut PartsToVisit) {
     if let Some(elements) = part.as_tuple().or_else(|| part.as_captured()) {
         parts.extend(elements.iter().rev().copied());
     } else if let Some((head, tail)) = part.as_cons() {
