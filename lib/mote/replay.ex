@@ -9,8 +9,8 @@ defmodule Mote.Replay do
 
   A recorded machine writes down everything that comes in: messages, questions, new actors, new code, and when timers
   fire. Everything else follows from that, random numbers and times included. Nobody waits for the file. So messages
-  that a process has sent in the last moment before the node was killed may be missing, and a recording is read as far
-  as it goes. Each start of the machine begins another recording in its folder, and removes none.
+  and questions of the last moment before the node was killed, some 20 milliseconds, may be missing, and a recording is
+  read as far as it goes. Each start of the machine begins another recording in its folder, and removes none.
 
   A replay is at a **place**, which is a number of turns that have run and a number of events that have entered. An
   event is everything that came in together. `machine/1` returns a machine at that place, for `Mote.peek/1`,

@@ -121,6 +121,66 @@ defmodule Mote.ReplayTest do
     assert {seed, place, Replay.fingerprint(replay)} == {seed, place, {:ok, fingerprint}}
   end
 
+  # Callers run turns in place of the thread while others send, and while the thread wakes.
+  test "what many ask at once is recorded in the order in which it ran", %{dir: dir} do
+    {:ok, machine} = Mote.start_link(record: dir)
+    booked = Mote.create(machine, Replayed.booked([]))
+
+    asks = fn part ->
+      for n <- 1..300 do
+        if rem(n, 10) == part do
+          # Noted at the door, where nothing wakes the thread for it, and asked at once.
+          fresh = Mote.create(machine, Replayed.booked([]))
+          0 = Mote.ask!(fresh, {part, n})
+          Mote.release(fresh)
+        end
+
+        Mote.ask!(booked, {part, n})
+      end
+
+      Replayed.act(machine, part, 60)
+      for n <- 301..400, do: Mote.ask!(booked, {part, n})
+    end
+
+    1..6 |> Enum.map(&Task.async(fn -> asks.(&1) end)) |> Task.await_many(60_000)
+    Mote.drain(machine)
+    # One that does so certainly is among them.
+    stand_ins = fn -> Mote.info(machine).counters.stand_ins end
+    before = stand_ins.()
+    eventually(fn -> asleep(machine) && Mote.ask!(booked, :last) && stand_ins.() > before end)
+    {:ok, live} = Mote.peek(booked)
+    Mote.pause(machine)
+    {place, fingerprint} = snapshot(machine)
+    Mote.stop(machine)
+
+    {:ok, replay} = Replay.open(dir)
+    assert {:ok, _} = Replay.forward(replay, place)
+    assert Replay.fingerprint(replay) == {:ok, fingerprint}
+    assert Mote.peek(Replay.address(replay, booked)) == {:ok, live}
+    {:ok, %{turn: turn}} = Replay.forward(replay, :end)
+    {:ok, _} = Replay.back(replay, turn)
+    assert Replay.first_difference(replay, Replayed) == :none
+    Replay.close(replay)
+  end
+
+  test "what callers have run themselves is in the file soon, and when the machine ends", %{dir: dir} do
+    {:ok, machine} = Mote.start_link(record: dir)
+    booked = Mote.create(machine, Replayed.booked([]))
+
+    turns = fn ->
+      {:ok, replay} = Replay.open(dir)
+      {:ok, %{turn: turn}} = Replay.forward(replay, :end)
+      Replay.close(replay)
+      turn
+    end
+
+    for n <- 0..99, do: ^n = Mote.ask!(booked, n)
+    eventually(fn -> turns.() == 100 end)
+    for n <- 100..199, do: ^n = Mote.ask!(booked, n)
+    Mote.stop(machine)
+    assert turns.() == 200
+  end
+
   test "goes to turns and events, and says where it is", %{dir: dir} do
     {a, b} = ring(dir, 1_000)
     {:ok, replay} = Replay.open(dir, checkpoint_every: 100)

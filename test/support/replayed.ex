@@ -53,6 +53,13 @@ defmodule Mote.Replayed do
     message -> become keeping([message | messages])
   end
 
+  # All that asked it, the latest first, with what it has drawn for them: the order in which they came.
+  defactor booked(entries) do
+    {customer, entry} ->
+      send customer, length(entries)
+      become booked([{entry, :rand.uniform(1_000), System.monotonic_time(:millisecond)} | entries])
+  end
+
   defdirectory nodes() do
     key -> node([], [key])
   end

@@ -10,6 +10,7 @@ use crate::term::atoms::names;
 use crate::term::read::{list_cell, tuple_elements};
 use crate::term::resource;
 use mote_vm::boundary::batch::BatchLetters;
+use mote_vm::machine::durable::{add_record, records_end};
 use mote_vm::machine::{Entrance, Machine, Refusal};
 use mote_vm::values::actor::SponsorId;
 use mote_vm::values::handles::{Held, Key};
@@ -123,10 +124,9 @@ pub struct Run<'m, 'a> {
     machine: &'m Machine,
     entrance: Entrance,
     pub letters: BatchLetters,
-    /// Where the machine notes what comes in, the records of its messages, whom each is for and where it ends, and whom the next ones are
-    /// for.
-    written: Vec<u8>,
-    records: Vec<(Key, usize)>,
+    /// Where the machine notes what comes in, the records of its messages, whom they are for, and whom the next ones are for.
+    records: Vec<u8>,
+    noted: Vec<Key>,
     key: Option<Key>,
     writer: Writer<'m, 'a>,
     /// The reference to the machine.
@@ -150,8 +150,8 @@ impl<'m, 'a> Run<'m, 'a> {
             machine,
             entrance,
             letters,
-            written: Vec::new(),
             records: Vec::new(),
+            noted: Vec::new(),
             key: None,
             writer,
             reference,
@@ -217,10 +217,14 @@ impl<'m, 'a> Run<'m, 'a> {
         let Some(key) = self.key.filter(|_| self.machine.is_durable()) else {
             return Ok(());
         };
-        let begin = self.written.len();
-        noted::add_message(key, false, message, &mut self.written)
-            .inspect_err(|_| self.written.truncate(begin))?;
-        self.records.push((key, self.written.len()));
+        let begin = self.records.len();
+        add_record(&mut self.records, |records| {
+            noted::add_message(key, false, message, records)
+        })
+        .inspect_err(|_| self.records.truncate(begin))?;
+        if self.noted.last() != Some(&key) {
+            self.noted.push(key);
+        }
         Ok(())
     }
 
@@ -233,20 +237,21 @@ impl<'m, 'a> Run<'m, 'a> {
         self.writer.count_spent(list.get_env());
         let batch = self.letters.seal(self.writer.builder);
         let (machine, entrance) = (self.machine, &self.entrance);
-        let sent = match self.records.is_empty() {
-            true => machine.send_batch(entrance, batch),
-            false => machine.noting(|notes| {
-                if !self.records.iter().all(|(key, _)| machine.holds(*key)) {
+        let mut records = self.records;
+        let has_records = !records.is_empty();
+        let sent = match has_records {
+            false => machine.send_batch(entrance, batch),
+            true => machine.noting(|notes| {
+                if !self.noted.iter().all(|key| machine.holds(*key)) {
                     // Somebody has let go of one meanwhile: each of them alone says which.
                     return (0, Some(Refusal::Full { patient: true }));
                 }
                 let (accepted, why) = machine.send_batch(entrance, batch);
                 if let Some(notes) = notes {
-                    let mut from = 0;
-                    for (_, end) in self.records.iter().take(accepted) {
-                        notes.record(&[&self.written[from..*end]]);
-                        from = *end;
+                    if why.is_some() {
+                        records.truncate(records_end(&records, accepted));
                     }
+                    notes.records(records);
                 }
                 (accepted, why)
             }),
@@ -255,8 +260,7 @@ impl<'m, 'a> Run<'m, 'a> {
             (accepted, None) => (accepted, rest, self.why),
             (accepted, Some(refused)) => (accepted, after(list, accepted), refusal(refused)),
         };
-        let is_noted = accepted > 0 && !self.records.is_empty();
-        match is_noted && machine.is_waited_for() {
+        match accepted > 0 && has_records && machine.is_waited_for() {
             true => (accepted, rest, (self.reference, why)).encode(env),
             false => (accepted, rest, why).encode(env),
         }

@@ -98,24 +98,6 @@ fn limited(length: usize) -> Result<(), Atom> {
     }
 }
 
-/// Lets `act` put something in, and notes that down if there is a record of it.
-pub fn noted<R>(
-    machine: &Machine,
-    record: Option<Vec<u8>>,
-    act: impl FnOnce() -> Result<R, Atom>,
-) -> Result<R, Atom> {
-    let Some(record) = record else {
-        return act();
-    };
-    machine.noting(|notes| {
-        let done = act()?;
-        if let Some(notes) = notes {
-            notes.record(&[&record]);
-        }
-        Ok(done)
-    })
-}
-
 /// Returns the answer to the caller of something that has entered: `:ok`, or the machine that is to say when its disk has
 /// it, where that is waited for. That is this one, even if another one has gone on by then.
 pub fn answer<'a>(machine: &Machine, record: &Option<Vec<u8>>, reference: Term<'a>) -> Term<'a> {

@@ -51,9 +51,7 @@ fn call<'a>(
         writer.term(request)?;
         writer.count_spent(env);
         let record = noted::message(target.machine, target.key, true, request)?;
-        noted::noted(target.machine, record, || {
-            target.ask(writer.builder.finish(), &answered)
-        })
+        target.ask(writer.builder.finish(), record.as_deref(), &answered)
     });
     match put {
         Ok(ran) => budget::ran(env, ran),
@@ -135,9 +133,9 @@ fn ask_by<'a>(
         writer.term(request)?;
         writer.count_spent(env);
         let record = noted::message(target.machine, target.key, true, request)?;
-        noted::noted(target.machine, record, || {
-            send(&target, writer.builder.finish())
-        })
+        target
+            .machine
+            .noted(record.as_deref(), || send(&target, writer.builder.finish()))
     })
 }
 

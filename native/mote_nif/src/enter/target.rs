@@ -93,11 +93,18 @@ impl<'a> Addressee<'a> {
         sent.map_err(refusal)
     }
 
-    /// Sends for a process that does nothing else before it is answered. Returns for how long it has run turns itself, if they
-    /// were long.
-    pub fn ask(&self, request: Parcel, answered: &dyn Fn() -> bool) -> Result<Duration, Atom> {
-        let sent = self.machine.ask(self.key, self.sponsor, request, answered);
-        sent.map_err(refusal)
+    /// Sends for a process that does nothing else before it is answered, and notes that if there is a record of it. Returns for how
+    /// long it has run turns itself, if they were long.
+    pub fn ask(
+        &self,
+        request: Parcel,
+        record: Option<&[u8]>,
+        answered: &dyn Fn() -> bool,
+    ) -> Result<Duration, Atom> {
+        let asked = self
+            .machine
+            .ask_noted(self.key, self.sponsor, request, record, answered);
+        asked.map_err(refusal)
     }
 
     /// Sends after waiting for room.
@@ -145,7 +152,8 @@ pub fn send_within<'a>(
         let parcel = writer.builder.finish();
         let record = noted::message(target.machine, target.key, false, message)?;
         let answer = noted::answer(target.machine, &record, target.reference);
-        noted::noted(target.machine, record, || target.send(parcel))?;
+        let machine = target.machine;
+        machine.noted(record.as_deref(), || target.send(parcel))?;
         Ok(answer)
     });
     sent.unwrap_or_else(|word| word.to_term(env))

@@ -80,7 +80,9 @@ fn send_permitted<'a>(
         let parcel = writer.builder.finish();
         let record = noted::message(target.machine, target.key, false, message)?;
         let answer = noted::answer(target.machine, &record, target.reference);
-        noted::noted(target.machine, record, || permit.send(&target, parcel))?;
+        target
+            .machine
+            .noted(record.as_deref(), || permit.send(&target, parcel))?;
         Ok(answer)
     });
     sent.unwrap_or_else(|word: Atom| word.to_term(env))

@@ -18,20 +18,39 @@ impl Machine {
         &self,
         target: Key,
         sponsor: Option<SponsorId>,
+        message: Parcel,
+        answered: &dyn Fn() -> bool,
+    ) -> Result<Duration, Refusal> {
+        self.ask_noted(target, sponsor, message, None, answered)
+    }
+
+    /// Asks as [`Machine::ask`] does, with the record of the message if the machine notes what comes in.
+    pub fn ask_noted(
+        &self,
+        target: Key,
+        sponsor: Option<SponsorId>,
         mut message: Parcel,
+        record: Option<&[u8]>,
         answered: &dyn Fn() -> bool,
     ) -> Result<Duration, Refusal> {
         let caller = WaitingCaller::here(answered).filter(|_| self.0.seeded.is_none());
         let Some(caller) = &caller else {
-            return self.send(target, sponsor, message).map(|()| Duration::ZERO);
+            self.noted(record, || self.send(target, sponsor, message))?;
+            return Ok(Duration::ZERO);
         };
         if !message.is_for(&self.0.handles) {
             return Err(Refusal::Unknown);
         }
         // Until the thread's queue or the inbox keeps them.
         let _held = message.take_held();
-        if let Err(message) = self.bring_to(target, sponsor, message, caller) {
-            self.send_with(None, target, sponsor, message, Some(caller))?;
+        if let Err(message) = self.bring_to(target, sponsor, message, record, caller) {
+            self.noted(record, || {
+                self.send_with(None, target, sponsor, message, Some(caller))
+            })?;
+            if record.is_some() {
+                // Not while it is noted: a stand-in takes what was (journaling.rs, invariant 7).
+                self.stand_in(self.sponsors().first().lead(), caller);
+            }
         }
         Ok(caller.ran())
     }
@@ -43,6 +62,7 @@ impl Machine {
         target: Key,
         sponsor: Option<SponsorId>,
         message: Parcel,
+        record: Option<&[u8]>,
         caller: &WaitingCaller<'_>,
     ) -> Result<(), Parcel> {
         let named = target.pinned().or(sponsor);
@@ -54,7 +74,7 @@ impl Machine {
             true => self.thread_noted(sponsor, target),
         };
         match station {
-            Some(station) => self.bring(station, target, message, caller),
+            Some(station) => self.bring(station, target, message, record, caller),
             None => Err(message),
         }
     }

@@ -4,8 +4,8 @@
 //! 1. A journal begins at the moment of the image with its number, while the machine stands still: so the two go together.
 use super::Machine;
 pub use crate::boundary::journal::{
-    journal_path, said, JournalEnd, JournalError, JournalFile, JournalHeader, JournalInfo,
-    JournalSync, MOST_RECORD,
+    add_record, journal_path, records_end, said, JournalEnd, JournalError, JournalFile,
+    JournalHeader, JournalInfo, JournalSync, MOST_RECORD,
 };
 use crate::boundary::journal::{Journal, JournalConfig, Notes};
 use crate::boundary::parcel::Parcel;
@@ -30,6 +30,24 @@ impl Machine {
             Some(journal) => journal.note(|notes| act(Some(notes))),
             None => act(None),
         }
+    }
+
+    /// Lets `act` put something in, and notes that it has, if there is a record of it.
+    pub fn noted<R, E>(
+        &self,
+        record: Option<&[u8]>,
+        act: impl FnOnce() -> Result<R, E>,
+    ) -> Result<R, E> {
+        let Some(record) = record else {
+            return act();
+        };
+        self.noting(|notes| {
+            let done = act()?;
+            if let Some(notes) = notes {
+                notes.record(&[record]);
+            }
+            Ok(done)
+        })
     }
 
     /// Returns whether who brings something in waits until the system has it.

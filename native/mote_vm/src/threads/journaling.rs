@@ -7,10 +7,11 @@
 //!
 //! Invariants:
 //! 1. Nothing that is noted runs before the disk has it, and the copy if the machine waits for one. The clock shows the
-//!    time of the last entry. So everything that a turn tells the outside follows from the contents of the disk.
+//!    time of the last entry. So everything that a turn tells the outside follows from the contents of the disk. In a machine
+//!    that is recorded it runs when its entry was added, and that is written soon (invariant 7).
 //! 2. Due timers come before the messages of the same entry.
 //! 3. Nothing happens that depends on anything else: a turn for which there is no memory ends the machine, a turn that
-//!    monitors a process is aborted, and nobody stands in.
+//!    monitors a process is aborted. Nobody stands in where anybody waits for the disk: that would be a scheduler's wait.
 //! 4. While turns run, there is an entry after so many of them at least. So a machine that runs its journal again, and as
 //!    many turns after the last entry, has done everything that the outside has heard of. The turns are the same, since
 //!    nothing else enters before.
@@ -21,22 +22,35 @@
 //!    cells lie, and the machine ends where a turn finds no memory. So a collection may wait for an image, as long as turns
 //!    that find no memory meanwhile wait for the image, and then for a whole collection (threads/starved.rs, invariant 2).
 //!    What has come in finds memory in any case.
+//! 7. A caller that stands in for the thread of a recorded machine lets in what the thread would: what was noted with what is in
+//!    the inbox, under the lock of the door, as an entry of the present place, and last what it brings itself. It begins with
+//!    an empty queue, and runs few turns after its entry: so invariant 4 holds. It fires no timers, and leaves what comes to the
+//!    thread where some are due, or where much has come. It never writes to the file: that might wait for the disk. The thread
+//!    writes what stand-ins have added within `WRITTEN_WITHIN`, before whatever it adds itself, and at once if that is much.
 pub(crate) mod again;
 mod told;
 
+use super::inbox::Contents;
 use super::shared::Machine;
 use super::thread::Dispatch;
 use crate::base::atom::Atom;
 use crate::base::checksum::checksum;
 use crate::base::counters::Counts;
 use crate::boundary::journal::file::{JournalHeader, JournalPlace};
-use crate::boundary::journal::Journal;
+use crate::boundary::journal::{Journal, TakenNotes};
 use crate::terms::prim::random::Random;
 use crate::turns::turn::at_commit::{Due, TimerStep};
 use crate::values::value::Value;
+use std::time::Duration;
 
 /// The longest that the clock shows the same time while turns run, in milliseconds.
 const STANDS_STILL: u64 = 100;
+
+/// The longest time for which entries of stand-ins wait to be written, and the bytes after which stand-ins add no more.
+pub(crate) const WRITTEN_WITHIN: Duration = Duration::from_millis(20);
+const MOST_UNWRITTEN: usize = 1 << 20;
+/// Bytes of records that a stand-in adds: what foreign values keep is in them, which takes no time to unpack.
+const MOST_NOTED: usize = 64 << 10;
 
 /// The most turns that run after an entry and before the next one, but for those of a batch.
 const MOST_SINCE: u64 = 1 << 20;
@@ -76,37 +90,100 @@ impl Dispatch {
             std::thread::sleep(gathers);
         }
         let mut contents = self.take_contents();
-        let noted = journal.take(|released| {
+        let noted = journal.take(None, |released, _| {
             self.context.station.inbox.drain(&mut contents);
             machine.handles().forget(released);
+            true
         });
+        let mut noted = noted.unwrap_or_default();
         let now = machine.clock().passed();
         let is_due = self.context.station.timers.next() <= now;
-        if !noted.records.is_empty() || self.is_entry_due() {
-            let place = self.journal_place(journal);
-            let written = journal.append(place, now, &noted.records, noted.waiters.len());
-            if let Err(error) = written {
+        let is_entry = !noted.records.is_empty() || self.is_entry_due();
+        if is_entry {
+            self.add_entry(journal, now, &noted.records);
+        }
+        if self.lent.unwritten > 0 {
+            if let Err(error) = journal.write(noted.waiters.len()) {
                 // In this order: whoever waits hears that the machine has ended.
                 machine.stop();
                 drop(noted.waiters);
                 panic!("{error}");
             }
+            self.lent.unwritten = 0;
             while journal.copy.is_behind() {
                 if machine.is_stopping() {
                     // What was taken is lost with the machine, unless its journal is run again: whoever waits hears that it has ended.
                     return;
                 }
             }
-            machine.clock().hold(now);
-            self.entered_at = self.turn.counts.turns;
         }
-        journal.give_back(noted.records);
-        noted.waiters.into_iter().for_each(|waiter| waiter());
+        self.let_noted_in(journal, &mut noted, is_due, Some(contents));
+    }
+
+    /// The same for a stand-in, which may bring a message with that record (invariant 7). Returns whether it has let in what there was.
+    pub(crate) fn drain_noted_little(&mut self, brings: Option<&[u8]>) -> bool {
+        let machine = self.context.machine.clone();
+        let Some(journal) = machine.journal() else {
+            return false;
+        };
+        let station = self.context.station.clone();
+        let now = machine.clock().passed();
+        if station.timers.next() <= now || self.lent.unwritten >= MOST_UNWRITTEN {
+            return false;
+        }
+        let mut contents = None;
+        let noted = journal.take(brings, |released, bytes| {
+            if bytes > MOST_NOTED {
+                return false;
+            }
+            if station.inbox.is_pending() {
+                self.lent.took_in = true;
+                let contents = contents.insert(self.take_contents());
+                if !station.inbox.drain_little(contents) {
+                    return false;
+                }
+            }
+            machine.handles().forget(released);
+            true
+        });
+        let is_little = noted.is_some();
+        let mut noted = noted.unwrap_or_default();
+        if !noted.records.is_empty() {
+            self.add_entry(journal, now, &noted.records);
+        }
+        self.let_noted_in(journal, &mut noted, false, contents);
+        is_little
+    }
+
+    /// Adds an entry of this moment, which the clock shows from now on.
+    fn add_entry(&mut self, journal: &Journal, now: u64, records: &[u8]) {
+        self.lent.unwritten = journal.add(self.journal_place(journal), now, records);
+        self.context.machine.clock().hold(now);
+        self.entered_at = self.turn.counts.turns;
+    }
+
+    /// Lets in what was noted, and fires timers if some are due.
+    fn let_noted_in(
+        &mut self,
+        journal: &Journal,
+        noted: &mut TakenNotes,
+        is_due: bool,
+        contents: Option<Contents>,
+    ) {
+        journal.give_back(std::mem::take(&mut noted.records));
+        noted.waiters.drain(..).for_each(|waiter| waiter());
         if is_due {
             self.fire();
         }
+        if let Some(contents) = contents {
+            self.surely(|thread| thread.take_in(contents));
+        }
+    }
+
+    /// Lets something in, which has to find memory (invariant 6).
+    pub(crate) fn surely(&mut self, take_in: impl FnOnce(&mut Dispatch)) {
         let lost = self.turn.counts.aborts_no_memory;
-        self.take_in(contents);
+        take_in(self);
         if self.turn.counts.aborts_no_memory > lost {
             panic!("a durable machine found no memory for what has come in: give it more, or let it hold less");
         }
@@ -125,14 +202,18 @@ impl Dispatch {
     pub(crate) fn journal_place(&self, journal: &Journal) -> JournalPlace {
         let [turns, others @ ..] = figures(&self.turn.counts);
         let [turns_then, others_then @ ..] = figures(&self.journaled);
-        let JournalHeader { told, named, .. } = journal.header();
-        let mut trail = [told, named].map(u64::to_le_bytes).concat();
-        for (now, then) in others.iter().zip(others_then) {
-            trail.extend_from_slice(&now.wrapping_sub(then).to_le_bytes());
+        let mut trail = [[0; 8]; 5];
+        let done = others.iter().zip(others_then);
+        let done = done.map(|(now, then)| now.wrapping_sub(then));
+        for (bytes, figure) in trail
+            .iter_mut()
+            .zip(journal.numbers().into_iter().chain(done))
+        {
+            *bytes = figure.to_le_bytes();
         }
         JournalPlace {
             position: turns.wrapping_sub(turns_then),
-            trail: checksum(0, &trail),
+            trail: checksum(0, trail.as_flattened()),
         }
     }
 

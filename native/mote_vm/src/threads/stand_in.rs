@@ -39,6 +39,8 @@
 //!    moment as long as that happens again.
 mod ends;
 mod kept;
+#[cfg(all(test, loom))]
+mod models;
 #[cfg(all(test, not(any(miri, loom))))]
 mod tests;
 
@@ -110,8 +112,8 @@ impl<'a> WaitingCaller<'a> {
     }
 }
 
-/// A message that a stand-in brings, and whom it is for. It stays where it is, for it is large.
-type Brought<'a> = (Target, &'a mut Option<Parcel>);
+/// A message that a stand-in brings, and whom it is for. It stays where it is, for it is large. Where what comes in is noted, its record.
+type Brought<'a> = (Target, &'a mut Option<Parcel>, Option<&'a [u8]>);
 
 /// A thread's record of its stand-ins.
 #[derive(Default)]
@@ -124,14 +126,22 @@ pub(crate) struct Lent {
     /// to look whether anybody still does (invariant 9).
     pub(crate) took_in: bool,
     pub(crate) watches: bool,
+    /// Bytes of a journal that stand-ins have added and the thread has to write; and true if it sleeps no longer than these may wait
+    /// (journaling.rs, invariant 7).
+    pub(crate) unwritten: usize,
+    pub(crate) writes: bool,
 }
 
 impl Machine {
     /// Stands in after a message for which the caller waits has entered there. If the thread sleeps, the caller runs the
     /// turns; otherwise the thread is awake or is woken.
     pub(crate) fn stand_in(&self, station: &Station, caller: &WaitingCaller<'_>) {
-        let begin =
-            |dispatch: &Dispatch| (dispatch.away.is_none() && dispatch.net.is_none()).then_some(());
+        let begin = |dispatch: &Dispatch| {
+            let may = dispatch.away.is_none() && dispatch.net.is_none();
+            // journaling.rs, invariant 7.
+            let is_at_place = self.journal().is_none() || dispatch.turn.queue.is_empty();
+            (may && is_at_place).then_some(())
+        };
         let stand_in = station.presence.stand_in();
         let stood_in = self.stood_in(station, stand_in, begin, |dispatch, ()| {
             dispatch.stand_in(caller, None)
@@ -146,6 +156,7 @@ impl Machine {
         station: &Station,
         target: Key,
         message: Parcel,
+        record: Option<&[u8]>,
         caller: &WaitingCaller<'_>,
     ) -> Result<(), Parcel> {
         let bytes = message.bytes();
@@ -155,6 +166,7 @@ impl Machine {
             if dispatch.away.is_some()
                 || dispatch.net.is_some()
                 || !is_next
+                || record.is_some() != self.journal().is_some()
                 || bytes > MOST_BROUGHT
                 || !self.pool().quota.fits(bytes)
             {
@@ -179,7 +191,7 @@ impl Machine {
         };
         let stand_in = station.presence.stand_in();
         let stood_in = self.stood_in(station, stand_in, begin, |dispatch, target| {
-            dispatch.stand_in(caller, Some((target, &mut message)))
+            dispatch.stand_in(caller, Some((target, &mut message, record)))
         });
         // Also where it has only been there: others that came meanwhile took it for the thread.
         wake_if_needed(station, stood_in.unwrap_or(false));
@@ -239,8 +251,10 @@ impl Dispatch {
     /// Returns whether there is nothing but turns to run.
     fn may_be_stood_in_for(&self) -> bool {
         let collects = self.context.machine.gc().phase() != Phase::None;
-        let is_durable = self.context.machine.journal().is_some();
-        self.idling.has_slept && !collects && !self.is_watched() && !is_durable
+        self.idling.has_slept
+            && !collects
+            && !self.is_watched()
+            && !self.context.machine.is_waited_for()
     }
 
     /// Runs turns as the stand-in. Returns whether there is more to do.
@@ -258,8 +272,14 @@ impl Dispatch {
         let batch = std::mem::replace(&mut self.load.batch, BATCH);
         self.lent.postponed = false;
         let next_timer = self.context.station.timers.next();
-        if let Some((target, message)) = brought {
-            self.take_brought(target, message);
+        if let Some((target, message, record)) = brought {
+            if record.is_none() {
+                self.take_brought(target, message);
+            } else if self.drain_noted_little(record) {
+                self.surely(|thread| thread.take_brought(target, message));
+            } else {
+                self.lent.postponed = true;
+            }
         }
         let mut round = 0;
         let mut since = None;
@@ -376,6 +396,7 @@ impl Dispatch {
     /// Returns whether the thread has to wake for what its stand-in leaves.
     fn is_needed(&mut self) -> bool {
         self.has_to_watch()
+            || self.lent.unwritten > 0 && !self.lent.writes
             || self.lent.is_wanted
             || self.lent.postponed
             || !(self.turn.queue.is_empty() || self.is_full_away())
@@ -434,88 +455,4 @@ pub(crate) fn is_small(term: Term<'_>, left: &mut usize) -> bool {
         next = terms.pop();
     }
     true
-}
-
-#[cfg(all(test, loom))]
-mod models {
-    use crate::base::sync::{AcqRel, AtomicBool, AtomicUsize, Relaxed, SeqCst};
-    use crate::threads::inbox::{Contents, Inbox};
-    use crate::threads::presence::Presence;
-    use crate::turns::queue::Event;
-    use loom::sync::Arc;
-    use loom::thread;
-
-    #[derive(Default)]
-    struct Scene {
-        inbox: Inbox,
-        done: AtomicUsize,
-        summoned: AtomicBool,
-        stopping: AtomicBool,
-    }
-
-    impl Scene {
-        fn drain(&self) {
-            let mut contents = Contents::default();
-            self.inbox.drain(&mut contents);
-            self.done.fetch_add(contents.len(), Relaxed);
-        }
-    }
-
-    /// A caller asks and stands in, or wakes the sleeper, while somebody else stops the machine: what was asked is done,
-    /// and the sleeper ends, although the stand-in may have taken what told it to.
-    #[test]
-    fn neither_the_caller_nor_the_sleeper_is_forgotten() {
-        loom::model(|| {
-            let shared = Arc::new((Scene::default(), Presence::new()));
-            let s = shared.clone();
-            let sleeper = thread::spawn(move || {
-                let (scene, presence) = &*s;
-                loop {
-                    presence.wake();
-                    scene.summoned.swap(false, AcqRel);
-                    if scene.stopping.load(SeqCst) {
-                        return scene.drain();
-                    }
-                    scene.drain();
-                    presence.sleep();
-                    if !scene.inbox.is_pending() && !scene.stopping.load(SeqCst) {
-                        thread::park();
-                    }
-                }
-            });
-            let s = shared.clone();
-            let sleeping = sleeper.thread().clone();
-            let caller = thread::spawn(move || {
-                let (scene, presence) = &*s;
-                let event = Event {
-                    target: std::ptr::null(),
-                    message: crate::values::value::Value::NIL,
-                };
-                assert!(scene.inbox.push_events(&mut vec![event], None).is_ok());
-                let stand_in = presence.stand_in();
-                let is_needed = stand_in.is_none();
-                if stand_in.is_some() {
-                    let mut contents = Contents::default();
-                    assert!(scene.inbox.drain_little(&mut contents));
-                    scene.done.fetch_add(contents.len(), Relaxed);
-                }
-                drop(stand_in);
-                let waits = scene.inbox.is_pending() || scene.summoned.load(Relaxed);
-                if (is_needed || waits) && presence.is_asleep() {
-                    sleeping.unpark();
-                }
-            });
-            let (scene, presence) = &*shared;
-            scene.stopping.store(true, SeqCst);
-            scene.summoned.swap(true, AcqRel);
-            scene.inbox.announce();
-            if presence.is_asleep() {
-                sleeper.thread().unpark();
-            }
-            caller.join().unwrap();
-            sleeper.join().unwrap();
-            scene.drain();
-            assert_eq!(scene.done.load(Relaxed), 1);
-        });
-    }
 }

@@ -15,7 +15,9 @@
 //! 4. Each time that something has come in and few events wait, one turn that would be given up gets a block all the
 //!    same, up to half of the quota beyond it: that turn may make the machine release something.
 use crate::heap::pace::SHARE_WHEN_FULL;
+use crate::threads::thread::idle::NAP;
 use crate::threads::thread::Dispatch;
+use crate::turns::marking::phase::Phase;
 use std::time::{Duration, Instant};
 
 /// Number of times that one turn is tried: others may have taken what a collection has found.
@@ -125,9 +127,13 @@ impl Dispatch {
     /// Collects while turns are held for it. Nothing that is made comes in meanwhile: it would keep cells from moving.
     pub(crate) fn wait_for_memory(&mut self) {
         while self.context.machine.gc().holds_turns() && !self.context.machine.is_stopping() {
-            if !self.keep_house() {
-                // Others do what is left.
-                std::thread::yield_now();
+            if self.keep_house() {
+                continue;
+            }
+            // Others do what is left: for as long as it takes to write an image, or soon.
+            match self.context.machine.gc().phase() {
+                Phase::Saving => std::thread::sleep(NAP),
+                _ => std::thread::yield_now(),
             }
         }
     }

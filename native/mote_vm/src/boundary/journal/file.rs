@@ -146,22 +146,18 @@ impl JournalWriter {
         })
     }
 
+    /// Returns the number of bytes that were added and are not written.
+    pub(crate) fn unwritten(&self) -> usize {
+        self.buffer.len()
+    }
+
     /// Returns its path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes an entry; `sync`: and waits until the disk has it.
-    pub(crate) fn append(
-        &mut self,
-        place: JournalPlace,
-        moment: u64,
-        records: &[u8],
-        sync: bool,
-    ) -> io::Result<()> {
-        if std::mem::replace(&mut self.is_over, true) {
-            return Err(io::Error::other("an entry before could not be written"));
-        }
+    /// Adds an entry, which the next write takes along.
+    pub(crate) fn add(&mut self, place: JournalPlace, moment: u64, records: &[u8]) {
         let mut head = [0; HEAD];
         let salt = salt(&self.header, self.entries);
         let words = [
@@ -174,9 +170,16 @@ impl JournalWriter {
         put(&mut head, &words);
         let (words, sum) = head.split_at_mut(HEAD - 8);
         sum.copy_from_slice(&checksum(salt, words).to_le_bytes());
-        self.buffer.clear();
         self.buffer.extend_from_slice(&head);
         self.buffer.extend_from_slice(records);
+        self.entries += 1;
+    }
+
+    /// Writes the entries that were added; `sync`: and waits until the disk has them.
+    pub(crate) fn write(&mut self, sync: bool) -> io::Result<()> {
+        if std::mem::replace(&mut self.is_over, true) {
+            return Err(io::Error::other("an entry before could not be written"));
+        }
         self.file.write_all(&self.buffer)?;
         if sync {
             self.file.sync_data()?;
@@ -184,12 +187,16 @@ impl JournalWriter {
         if self.file.metadata()?.nlink() == 0 {
             return Err(io::Error::other("its file was removed"));
         }
-        self.entries += 1;
         self.bytes += self.buffer.len() as u64;
+        self.buffer.clear();
+        self.buffer.shrink_to(KEPT_BUFFER);
         self.is_over = false;
         Ok(())
     }
 }
+
+/// Bytes of the buffer that are kept for the next entries.
+const KEPT_BUFFER: usize = 2 << 20;
 
 /// Syncs the folder that a file is in, so that its name is on the disk.
 fn sync_folder(path: &Path) -> io::Result<()> {

@@ -7,15 +7,20 @@
 //! Invariants:
 //! 1. What was noted and not taken is exactly what the inbox has, in the same order.
 //! 2. Nothing enters a durable machine that was not noted: doors refuse it ([`Journal::admits`]).
-//! 3. Whoever waits is called after the disk has all that was noted before, and is dropped if that is not to be.
+//! 3. Whoever waits is called after the disk has all that was noted before, and is dropped if that is not to be. Nobody waits for the
+//!    disk in a machine that is recorded: there an entry is added in order before what is in it runs, and written later.
 //! 4. A machine that runs its journal again is mute: it notes nothing, lets in what was noted and nothing else, tells nobody anything,
 //!    and gives the same keys to the same actors, since they follow from the secret and from how many were given before.
 pub(crate) mod copies;
+mod door;
 pub mod file;
 
 use crate::values::handles::Key;
 use copies::JournalCopy;
 pub use copies::JournalEnd;
+pub(crate) use door::TakenNotes;
+pub use door::{add_record, records_end, Notes, MOST_RECORD};
+use door::{DurableWaiter, JournalDoor};
 pub use file::{said, JournalEntry, JournalError, JournalFile, JournalHeader};
 use file::{JournalPlace, JournalWriter};
 use parking_lot::Mutex;
@@ -66,47 +71,6 @@ pub struct JournalInfo {
     /// See `batches`.
     pub took: Duration,
 }
-
-/// Called when the disk has what was noted before.
-type DurableWaiter = Box<dyn FnOnce() + Send>;
-
-#[derive(Default)]
-struct JournalDoor {
-    records: Vec<u8>,
-    waiters: Vec<DurableWaiter>,
-    /// Keys that were let go of.
-    released: Vec<Key>,
-}
-
-/// The notes that were taken, and their waiting callers.
-#[derive(Default)]
-pub(crate) struct TakenNotes {
-    pub(crate) records: Vec<u8>,
-    pub(crate) waiters: Vec<DurableWaiter>,
-}
-
-/// The notes of a caller.
-pub struct Notes<'d>(&'d mut JournalDoor);
-
-impl Notes<'_> {
-    /// Notes one thing that has entered.
-    pub fn record(&mut self, parts: &[&[u8]]) {
-        let length = parts.iter().map(|part| part.len()).sum::<usize>();
-        let records = &mut self.0.records;
-        records.extend_from_slice(&(length as u32).to_le_bytes());
-        parts
-            .iter()
-            .for_each(|part| records.extend_from_slice(part));
-    }
-
-    /// Notes that a key was let go of: it is, when what was noted so far is taken.
-    pub fn release(&mut self, key: Key) {
-        self.0.released.push(key);
-    }
-}
-
-/// The most bytes of a record.
-pub const MOST_RECORD: usize = u32::MAX as usize;
 
 /// The part that only the thread of the machine touches, and whoever begins the next journal while that stands still.
 struct JournalBook {
@@ -203,7 +167,8 @@ impl Journal {
     ) -> io::Result<()> {
         let mut kept = self.kept.lock();
         if let Some(writer) = kept.writer.as_mut() {
-            writer.append(place, header.moment, &[], true)?;
+            writer.add(place, header.moment, &[]);
+            writer.write(true)?;
             header.before = writer.entries;
         }
         let writer = JournalWriter::create(path, header)?;
@@ -270,7 +235,7 @@ impl Journal {
     pub(crate) fn note<R>(&self, act: impl FnOnce(&mut Notes<'_>) -> R) -> R {
         let mut door = self.door.lock();
         let _until_done = MayEnter::begin();
-        act(&mut Notes(&mut door))
+        act(&mut door.notes())
     }
 
     /// Calls `waiter` when the disk has what was noted so far (invariant 3). The thread must be woken.
@@ -283,16 +248,14 @@ impl Journal {
         self.door.lock().released.push(key);
     }
 
-    /// Takes what was noted, while `take` takes what has come into the inbox, and lets go of keys.
-    pub(crate) fn take(&self, take: impl FnOnce(&[Key])) -> TakenNotes {
-        let mut door = self.door.lock();
-        let JournalDoor {
-            records,
-            waiters,
-            released,
-        } = std::mem::take(&mut *door);
-        take(&released);
-        TakenNotes { records, waiters }
+    /// Takes what was noted, and the record of what the caller `brings` itself, if `take` takes what has come into the inbox, and lets
+    /// go of keys. It is given these, and the bytes of all records.
+    pub(crate) fn take(
+        &self,
+        brings: Option<&[u8]>,
+        take: impl FnOnce(&[Key], usize) -> bool,
+    ) -> Option<TakenNotes> {
+        self.door.lock().take(brings, take)
     }
 
     /// Gives back the room of what was written.
@@ -304,26 +267,34 @@ impl Journal {
         }
     }
 
-    /// Drops all waiters: the machine has ended.
+    /// Drops all waiters, and writes what was added: the machine has ended.
     pub(crate) fn end(&self) {
         let waiters = std::mem::take(&mut self.door.lock().waiters);
         drop(waiters);
+        if let Some(writer) = self.kept.lock().writer.as_mut() {
+            // Whoever reads the file sees where it was cut off.
+            let _ = writer.write(false);
+        }
     }
 
-    /// Writes an entry, and waits for the disk if it is to. `waiting` callers wait for it.
-    pub(crate) fn append(
-        &self,
-        place: JournalPlace,
-        moment: u64,
-        records: &[u8],
-        waiting: usize,
-    ) -> io::Result<()> {
+    /// Adds an entry, which is not written yet. Returns the number of bytes that wait to be written.
+    pub(crate) fn add(&self, place: JournalPlace, moment: u64, records: &[u8]) -> usize {
+        let mut kept = self.kept.lock();
+        kept.batches += 1;
+        kept.writer.as_mut().map_or(0, |writer| {
+            writer.add(place, moment, records);
+            writer.unwritten()
+        })
+    }
+
+    /// Writes what was added, and waits for the disk if it is to. `waiting` callers wait for it.
+    pub(crate) fn write(&self, waiting: usize) -> io::Result<()> {
         let begun = Instant::now();
         let mut kept = self.kept.lock();
         let sync = matches!(self.config.sync, JournalSync::Batch | JournalSync::Always);
         let mut bytes = 0;
         if let Some(writer) = kept.writer.as_mut() {
-            let written = writer.append(place, moment, records, sync);
+            let written = writer.write(sync);
             written.map_err(|error| {
                 let path = writer.path().display();
                 io::Error::other(format!(
@@ -334,7 +305,6 @@ impl Journal {
             bytes = writer.bytes;
         }
         let took = begun.elapsed();
-        kept.batches += 1;
         kept.took += took;
         kept.last = (took, Instant::now(), waiting);
         let end = (kept.header.number, bytes);
@@ -376,24 +346,32 @@ impl Journal {
         u128::from(hasher.finish()) << 64 | u128::from(NAMED | number)
     }
 
+    /// Returns the numbers of messages that were told, and of addresses that were named.
+    pub(crate) fn numbers(&self) -> [u64; 2] {
+        // Relaxed: as in `tell`.
+        [self.told.load(Relaxed), self.named.load(Relaxed)]
+    }
+
     /// Returns what the next journal begins with, but for its number, its seed and its secret.
     pub(crate) fn header(&self) -> JournalHeader {
+        let [told, named] = self.numbers();
         let header = self.kept.lock().header;
         JournalHeader {
-            told: self.told.load(Relaxed),
-            named: self.named.load(Relaxed),
+            told,
+            named,
             ..header
         }
     }
 
     /// Its state.
     pub(crate) fn info(&self) -> JournalInfo {
+        let [told, named] = self.numbers();
         let kept = self.kept.lock();
         JournalInfo {
             number: kept.header.number,
             bytes: kept.writer.as_ref().map_or(0, |writer| writer.bytes),
-            told: self.told.load(Relaxed),
-            named: self.named.load(Relaxed),
+            told,
+            named,
             batches: kept.batches,
             took: kept.took,
         }

@@ -47,6 +47,17 @@ fn row(records: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
+fn append(
+    writer: &mut JournalWriter,
+    place: JournalPlace,
+    moment: u64,
+    records: &[u8],
+    sync: bool,
+) -> io::Result<()> {
+    writer.add(place, moment, records);
+    writer.write(sync)
+}
+
 /// The bytes of a journal with so many entries, and where each of these ends.
 fn written(name: &str, entries: u64) -> (Vec<u8>, Vec<usize>) {
     let scratch = JournalFolder::new(name);
@@ -59,9 +70,7 @@ fn written(name: &str, entries: u64) -> (Vec<u8>, Vec<usize>) {
         };
         let record = n.to_le_bytes();
         let records = row(&[&record, b"", &record[..(n % 8) as usize]]);
-        writer
-            .append(place, 100 + n, &records, n == 0)
-            .expect("room");
+        append(&mut writer, place, 100 + n, &records, n == 0).expect("room");
         ends.push(writer.bytes as usize);
     }
     (fs::read(scratch.file()).expect("the file"), ends)
@@ -154,9 +163,9 @@ fn a_file_that_was_removed_takes_no_more() {
     let scratch = JournalFolder::new("removed");
     let mut writer = JournalWriter::create(&scratch.file(), header()).expect("a file");
     let place = JournalPlace::default();
-    writer.append(place, 1, &[], true).expect("room");
+    append(&mut writer, place, 1, &[], true).expect("room");
     fs::remove_dir_all(&scratch.0).expect("a folder");
-    let error = writer.append(place, 1, &[], true).expect_err("refused");
+    let error = append(&mut writer, place, 1, &[], true).expect_err("refused");
     assert_eq!(error.to_string(), "its file was removed");
 }
 
@@ -177,17 +186,16 @@ proptest! {
 fn nothing_follows_an_entry_that_could_not_be_written() {
     let scratch = JournalFolder::new("over");
     let mut writer = JournalWriter::create(&scratch.file(), header()).expect("a file");
-    let append = |writer: &mut JournalWriter| {
-        let written = writer.append(JournalPlace::default(), 1, &row(&[b"x"]), true);
-        written.is_ok()
+    let appends = |writer: &mut JournalWriter| {
+        append(writer, JournalPlace::default(), 1, &row(&[b"x"]), true).is_ok()
     };
-    assert!(append(&mut writer));
+    assert!(appends(&mut writer));
     // One that can only be read takes nothing.
     let full = File::open(scratch.file()).expect("the file");
     let good = std::mem::replace(&mut writer.file, full);
-    assert!(!append(&mut writer));
+    assert!(!appends(&mut writer));
     writer.file = good;
-    assert!(!append(&mut writer));
+    assert!(!appends(&mut writer));
     let read = JournalFile::open(&scratch.file()).expect("it is whole");
     assert_eq!((read.entries.len(), read.cut), (1, None));
 }

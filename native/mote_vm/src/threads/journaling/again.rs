@@ -184,7 +184,10 @@ impl Dispatch {
         }
         let mut records = entry.records.iter();
         journal.enter_again(|| records.try_for_each(|record| enter(&machine, record)))?;
-        journal.take(|released| machine.handles().forget(released));
+        journal.take(None, |released, _| {
+            machine.handles().forget(released);
+            true
+        });
         self.drain();
         Ok(())
     }

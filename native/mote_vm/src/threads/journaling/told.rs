@@ -12,9 +12,13 @@ use crate::values::foreign::{Class, Outgoing};
 use crate::values::term::Term;
 use crate::values::value::Value;
 use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
 /// Parts of a message that are visited without a look whether that was done before.
 const FEW: usize = 64;
+
+/// Parts that are still to be visited: few in most messages.
+type PartsToVisit = SmallVec<[Value; 8]>;
 
 impl Dispatch {
     /// Names what a turn tells the outside: addresses that nobody has yet get their keys, and messages to processes their numbers. A
@@ -109,7 +113,7 @@ fn has_no_order(
                 found |= new.len() > 1;
             }
         } else {
-            parts.extend(parts_of(part));
+            add_parts(part, parts);
         }
     });
     found
@@ -121,19 +125,19 @@ fn each_address(value: Value, mut show: impl FnMut(Value)) {
         if part.is_address() {
             show(part);
         } else if let Some(node) = Node::of(part) {
-            parts.extend(node.items.iter().rev());
+            parts.extend(node.items.iter().rev().copied());
             if node.is_leaf() {
-                parts.extend(node.keys.iter().rev());
+                parts.extend(node.keys.iter().rev().copied());
             }
         } else {
-            parts.extend(parts_of(part));
+            add_parts(part, parts);
         }
     });
 }
 
 /// Visits the addresses in a value, and what has parts. `visit` adds the parts that it goes on with, the last one first.
-fn visit_parts(value: Value, mut visit: impl FnMut(Value, &mut Vec<Value>)) {
-    let mut parts = vec![value];
+fn visit_parts(value: Value, mut visit: impl FnMut(Value, &mut PartsToVisit)) {
+    let mut parts = PartsToVisit::from_slice(&[value]);
     let (mut visited, mut met) = (0, FxHashSet::default());
     while let Some(part) = parts.pop() {
         if !part.is_address() {
@@ -160,16 +164,13 @@ fn each_entry(node: Node<'_>, show: &mut dyn FnMut(Value, Value)) {
     }
 }
 
-/// Returns the parts of what is no map, the last one first.
-fn parts_of(part: Value) -> Vec<Value> {
+/// Adds the parts of what is no map, the last one first.
+fn add_parts(part: Value, parts: &mut PartsToVisit) {
     if let Some(elements) = part.as_tuple().or_else(|| part.as_captured()) {
-        elements.iter().rev().copied().collect()
+        parts.extend(elements.iter().rev().copied());
     } else if let Some((head, tail)) = part.as_cons() {
-        vec![tail, head]
+        parts.extend([tail, head]);
     } else {
-        part.as_on()
-            .map(|(_, address)| address)
-            .into_iter()
-            .collect()
+        parts.extend(part.as_on().map(|(_, address)| address));
     }
 }

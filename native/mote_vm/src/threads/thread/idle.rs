@@ -9,6 +9,7 @@ use crate::boundary::journal::Journal;
 use crate::boundary::trickle::Trickle;
 use crate::heap::pace::FIRST_PATIENCE;
 use crate::threads::core_balance::CoreBalance;
+use crate::threads::journaling::WRITTEN_WITHIN;
 use crate::threads::long_rest::LongRest;
 use crate::threads::sharing::WORTH_ASKING;
 use crate::threads::station::Station;
@@ -111,7 +112,7 @@ impl Dispatch {
     /// Returns the time for which it looks for work at first.
     fn patience(&self) -> Duration {
         // It does not wait for a caller that would stand in, where one may.
-        let stood_in_for = self.context.machine.journal().is_none();
+        let stood_in_for = !self.context.machine.is_waited_for();
         let stood_in_for = stood_in_for && self.idling.claimed_only >= ENOUGH_ASKED;
         if stood_in_for || self.context.gathers() {
             return Duration::ZERO;
@@ -142,7 +143,8 @@ impl Dispatch {
         let nap = nap.or_else(|| self.would_collect().then_some(REST));
         let waits = due.into_iter().chain(look).chain(nap);
         let watches = self.lent.watches.then_some(FIRST_PATIENCE);
-        let waits = waits.chain(watches);
+        let writes = self.lent.writes.then_some(WRITTEN_WITHIN);
+        let waits = waits.chain(watches).chain(writes);
         waits.chain(long).chain(self.until_unsent()).min()
     }
 
@@ -267,6 +269,7 @@ impl Dispatch {
         }
         // stand_in.rs, invariant 9.
         self.lent.watches = std::mem::take(&mut self.lent.took_in);
+        self.lent.writes = self.lent.unwritten > 0;
     }
 }
 

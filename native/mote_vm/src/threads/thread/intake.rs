@@ -34,6 +34,9 @@ impl Dispatch {
 
     /// Drains the inbox for a stand-in, if little is in it. Returns whether that was so.
     pub(crate) fn drain_little(&mut self) -> bool {
+        if self.context.machine.journal().is_some() {
+            return self.drain_noted_little(None);
+        }
         self.lent.took_in = true;
         let mut contents = self.take_contents();
         let little = self.context.station.inbox.drain_little(&mut contents);
@@ -195,7 +198,7 @@ impl Dispatch {
         let context = &self.context;
         let (next, clock) = (context.station.timers.next(), context.machine.clock());
         if context.machine.journal().is_some() {
-            if self.is_entry_due() {
+            if self.is_entry_due() || self.lent.unwritten > 0 {
                 self.drain();
             }
         } else if next < u64::MAX && clock.passes() && next <= clock.now() {
