@@ -3,6 +3,7 @@ defmodule Mote.DurableCopyNodesTest do
   use ExUnit.Case, async: true
 
   import Mote.Eventually
+  import Mote.OwnFolder, only: [own_folder: 1, hear_exits: 1]
 
   alias Mote.{CopyRig, Durable, TwoNodes}
 
@@ -11,16 +12,13 @@ defmodule Mote.DurableCopyNodesTest do
   @patience 60_000
   @clients 6
 
-  setup do
-    dir =
-      Path.join(System.tmp_dir!(), "mote_durable_nodes_#{System.unique_integer([:positive])}_#{System.pid()}")
+  setup [:own_folder, :hear_exits]
 
-    on_exit(fn -> for dir <- [dir, dir <> "_copy"], do: File.rm_rf!(dir) end)
-    Process.flag(:trap_exit, true)
+  setup do
     {:ok, nodes} = TwoNodes.start()
     {:ok, _} = call(nodes.away, Application, :ensure_all_started, [:mote])
     on_exit(fn -> for peer <- [nodes.home, nodes.away], do: stop(peer) end)
-    Map.merge(nodes, %{dir: dir, to: dir <> "_copy"})
+    nodes
   end
 
   defp stop(peer) do

@@ -3,18 +3,12 @@ defmodule Mote.DurableCopyTest do
   use ExUnit.Case, async: true
 
   import Mote.Eventually
+  import Mote.Ledger, only: [kill: 1]
+  import Mote.OwnFolder, only: [own_folder: 1, hear_exits: 1]
 
   alias Mote.{Durable, Error, Ledger}
 
-  setup do
-    Process.flag(:trap_exit, true)
-
-    dir =
-      Path.join(System.tmp_dir!(), "mote_durable_copy_#{System.unique_integer([:positive])}_#{System.pid()}")
-
-    on_exit(fn -> for dir <- [dir, dir <> "_copy"], do: File.rm_rf!(dir) end)
-    %{dir: dir, to: dir <> "_copy"}
-  end
+  setup [:own_folder, :hear_exits]
 
   defp copied(machine, to, opts \\ []) do
     {:ok, copy} = Durable.copy(machine, [node: node(), dir: to] ++ opts)
@@ -30,11 +24,6 @@ defmodule Mote.DurableCopyTest do
       copied = Durable.copied(copy)
       copied.state == :following and copied.journal >= {number, bytes}
     end)
-  end
-
-  defp kill(machine) do
-    Process.exit(machine, :kill)
-    assert_receive {:EXIT, ^machine, :killed}
   end
 
   defp add(ledger, client, numbers),

@@ -2,15 +2,11 @@ defmodule Mote.DurableDownTest do
   # Callers of a durable machine that is killed and started again by its supervisor.
   use ExUnit.Case, async: true
 
+  import Mote.OwnFolder, only: [own_folder: 1]
+
   alias Mote.{Directory, Durable, Error, Ledger, Native, Telling}
 
-  setup do
-    dir =
-      Path.join(System.tmp_dir!(), "mote_durable_down_#{System.unique_integer([:positive])}_#{System.pid()}")
-
-    on_exit(fn -> File.rm_rf!(dir) end)
-    %{dir: dir}
-  end
+  setup :own_folder
 
   # The machine of the folder below a supervisor, with names that are in its image from the beginning.
   defp supervised(dir, opts \\ []) do

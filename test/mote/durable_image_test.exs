@@ -4,21 +4,16 @@ defmodule Mote.DurableImageTest do
   use ExUnit.Case, async: true
 
   import ExUnit.CaptureLog
+  import Mote.OwnFolder, only: [own_folder: 1, hear_exits: 1]
 
   alias Mote.{Durable, Error, Ledger, Long}
 
   @clients 4
   @ballast 20
 
-  setup do
-    Process.flag(:trap_exit, true)
+  setup [:own_folder, :hear_exits]
 
-    base =
-      Path.join(System.tmp_dir!(), "mote_durable_image_#{System.unique_integer([:positive])}_#{System.pid()}")
-
-    on_exit(fn -> File.rm_rf!(base) end)
-    %{base: base, dir: Path.join(base, "live")}
-  end
+  setup %{dir: base}, do: %{base: base, dir: Path.join(base, "live")}
 
   # What has become of everything that was told: not how often a timer has fired since.
   defp state(ledger) do

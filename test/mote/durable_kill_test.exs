@@ -2,19 +2,13 @@ defmodule Mote.DurableKillTest do
   # What processes of a node were told is there when the node was killed in the middle of it.
   use ExUnit.Case, async: true
 
+  import Mote.OwnFolder, only: [own_folder: 1, hear_exits: 1]
+
   alias Mote.{Ledger, Long, OtherBEAM}
 
   @clients 6
 
-  setup do
-    Process.flag(:trap_exit, true)
-
-    dir =
-      Path.join(System.tmp_dir!(), "mote_durable_kill_#{System.unique_integer([:positive])}_#{System.pid()}")
-
-    on_exit(fn -> File.rm_rf!(dir) end)
-    %{dir: dir}
-  end
+  setup [:own_folder, :hear_exits]
 
   # Starts a node that works on the folder, and kills it when it has said so much, and there are such files then; what it has said, without
   # what was cut.

@@ -3,22 +3,12 @@ defmodule Mote.DurableTest do
 
   import ExUnit.CaptureLog
   import Mote.Eventually
+  import Mote.Ledger, only: [kill: 1]
+  import Mote.OwnFolder
 
   alias Mote.{Durable, Error, Ledger, Long, Telling}
 
-  setup do
-    Process.flag(:trap_exit, true)
-    dir = Path.join(System.tmp_dir!(), "mote_durable_#{System.unique_integer([:positive])}_#{System.pid()}")
-    on_exit(fn -> File.rm_rf!(dir) end)
-    %{dir: dir}
-  end
-
-  defp kill(machine) do
-    Process.exit(machine, :kill)
-    assert_receive {:EXIT, ^machine, :killed}
-  end
-
-  defp files(dir, extension), do: dir |> Path.join("*" <> extension) |> Path.wildcard() |> Enum.sort()
+  setup [:own_folder, :hear_exits]
 
   test "a machine that was killed comes back with its state, its addresses and its names", %{dir: dir} do
     {:ok, machine, ledger} = Ledger.start(dir)
@@ -152,31 +142,6 @@ defmodule Mote.DurableTest do
     assert log =~ "has no new image in its folder #{dir}"
   end
 
-  test "the end of a journal that is not whole is left out, told and kept", %{dir: dir} do
-    {:ok, machine, ledger} = Ledger.start(dir)
-    for n <- 1..10, do: assert(:ok = Mote.send(ledger, {:add, :sent, n}))
-    Ledger.kill_and_join(machine)
-    [journal] = files(dir, ".journal")
-    bytes = File.read!(journal)
-    kept = byte_size(bytes) - 60
-    File.write!(journal, [binary_part(bytes, 0, kept), :binary.copy(<<0>>, 60)])
-
-    log = capture_log(fn -> assert {:ok, _machine, _ledger} = Ledger.start(dir) end)
-    assert log =~ ~r/#{journal}: from byte \d+ on, the last \d+ bytes are no whole entry/
-    assert File.read!(Path.join(dir, "torn")) =~ binary_part(bytes, 0, kept)
-  end
-
-  test "a machine whose lock was removed writes nothing any more", %{dir: dir} do
-    {:ok, machine, _ledger} = Ledger.start(dir)
-    File.rm!(Path.join(dir, "lock"))
-    assert {:error, %Error{reason: :journal} = error} = Durable.checkpoint(machine)
-
-    assert Exception.message(error) =~
-             "lock: this file was removed, so the folder is not this machine's any more"
-
-    assert_receive {:EXIT, ^machine, %Error{reason: :journal}}, 5_000
-  end
-
   test "an orderly end leaves an image of what would take long to do again, and no process", %{dir: dir} do
     {:ok, machine} = Mote.start_link(durable: [dir: dir])
     page = Mote.create(machine, Visits.page(0))
@@ -227,44 +192,6 @@ defmodule Mote.DurableTest do
     assert {:ok, %{number: 100}} = Durable.info(machine)
     refute File.exists?(next) or File.exists?(journal)
     Mote.stop(machine)
-  end
-
-  test "an image takes the place of a journal that has become long", %{dir: dir} do
-    {:ok, machine, ledger} = Ledger.start(dir, image_every: 10_000)
-    {:ok, %{number: before}} = Durable.info(machine)
-
-    count =
-      Enum.reduce_while(Stream.iterate(1, &(&1 + 1)), 0, fn n, _ ->
-        :ok = Mote.send(ledger, {:add, :client, n})
-        {:ok, %{number: number}} = Durable.info(machine)
-        if number > before + 1, do: {:halt, n}, else: {:cont, n}
-      end)
-
-    kill(machine)
-    assert length(files(dir, ".image")) in 1..2
-    {:ok, machine, ledger} = Ledger.start(dir)
-    assert {%{client: ^count}, _, _, _} = Mote.ask!(ledger, :all)
-    Mote.stop(machine)
-  end
-
-  test "a journal goes on after an image that was not finished", %{dir: dir} do
-    {:ok, machine, ledger} = Ledger.start(dir)
-    for n <- 1..20, do: :ok = Mote.send(ledger, {:add, :client, n})
-    [image] = files(dir, ".image")
-    [journal] = files(dir, ".journal")
-    [old_image, old_journal] = for path <- [image, journal], do: File.read!(path)
-    {:ok, _} = Durable.checkpoint(machine)
-    for n <- 21..40, do: :ok = Mote.send(ledger, {:add, :client, n})
-    Ledger.kill_and_join(machine)
-
-    # What was written of the first journal until the second one began is not in the copy: the end of it is missing.
-    [second] = files(dir, ".journal")
-    [newer] = files(dir, ".image")
-    File.rm!(newer)
-    File.write!(image, old_image)
-    File.write!(journal, old_journal)
-    assert {:error, %Error{reason: :journal} = error} = Ledger.start(dir)
-    assert Exception.message(error) =~ Path.basename(second) <> ": at byte 88: it goes on after"
   end
 
   test "an address that was let go of leads nowhere, in this life and the next ones, and others lead where they did",
@@ -358,38 +285,6 @@ defmodule Mote.DurableTest do
     for machine <- [one, two], do: Mote.stop(machine)
   end
 
-  test "a turn that tells something follows from what is on the disk, also while a machine starts", %{
-    dir: dir
-  } do
-    me = self()
-    resolve = fn %{kind: :pid} -> {:ok, me} end
-    {:ok, machine} = Mote.start_link(durable: [dir: dir])
-    teller = Mote.create(machine, Telling.teller(me, %{}))
-    {:ok, _} = Durable.checkpoint(machine, %{teller: teller})
-    :ok = Mote.send(teller, :tick)
-
-    Enum.reduce(1..8, {machine, %{}}, fn _, {machine, told} ->
-      assert_receive {:told, _, _}
-      kill(machine)
-      {:ok, machine} = Mote.start_link(durable: [dir: dir], resolve: resolve)
-      draws = Mote.ask!(Mote.names(machine).teller, :draws)
-      told = all_told(told)
-      wrong = for {n, draw} <- told, is_map_key(draws, n), draws[n] != draw, do: {n, draw, draws[n]}
-      assert wrong == []
-      {machine, told}
-    end)
-    |> elem(0)
-    |> Mote.stop()
-  end
-
-  defp all_told(told) do
-    receive do
-      {:told, n, draw} -> told |> Map.put(n, draw) |> all_told()
-    after
-      0 -> told
-    end
-  end
-
   test "processes that a journal names are not taken for those of this start", %{dir: dir} do
     {:ok, machine} = Mote.start_link(durable: [dir: dir])
     keeper = Mote.create(machine, Telling.teller(:nobody, %{}))
@@ -402,18 +297,6 @@ defmodule Mote.DurableTest do
     assert_receive {:lost, %{kind: :pid} = lost}
     refute is_map_key(lost, :value)
     Mote.stop(machine)
-  end
-
-  test "a folder whose path is longer than an identity, or no text", %{dir: dir} do
-    for name <- [String.duplicate("x", 250), <<255, 254>>] do
-      dir = Path.join([dir, name, "y"])
-      {:ok, machine, ledger} = Ledger.start(dir)
-      account = Mote.ask!(ledger, {:open, :x})
-      kill(machine)
-      {:ok, machine, _ledger} = Ledger.start(dir)
-      assert Mote.ask!(account, :balance) == 0
-      Mote.stop(machine)
-    end
   end
 
   test "new addresses in an order that follows from nothing are not told, and others lead where they did", %{
@@ -479,38 +362,6 @@ defmodule Mote.DurableTest do
     end
   end
 
-  test "callers that wait when an image is made are told by the turns that run again, which do the same", %{
-    dir: dir
-  } do
-    {:ok, machine} = Mote.start_link(durable: [dir: dir])
-    line = Mote.create(machine, Telling.line([]))
-    callers = for _ <- 1..5, do: Task.async(fn -> Mote.ask(line, :wait, :infinity) end)
-    eventually(fn -> Mote.ask!(line, :count) == 5 end)
-    {:ok, _} = Durable.checkpoint(machine)
-    cell = Mote.ask!(line, :tell)
-    assert Mote.ask!(cell, :value) == 5
-    told = for caller <- callers, do: caller |> Task.await() |> elem(1)
-    kill(machine)
-    {:ok, machine} = Mote.start_link(durable: [dir: dir])
-    assert Mote.ask!(cell, :value) == 5
-    assert for(cell <- told, do: Mote.ask!(cell, :value)) == List.duplicate(:told, 5)
-    assert Mote.ask!(line, :count) == 0
-    Mote.stop(machine)
-  end
-
-  test "messages to processes have numbers that go on in the next life", %{dir: dir} do
-    {:ok, machine, ledger} = Ledger.start(dir, numbered: true)
-    for n <- 1..3, do: Mote.send(ledger, {:tell, self(), n})
-    for n <- 1..3, do: assert_receive({:mote_told, ^n, ^n})
-    assert {:ok, %{told: 3}} = Durable.info(machine)
-    kill(machine)
-    {:ok, machine, ledger} = Ledger.start(dir, numbered: true)
-    Mote.send(ledger, {:tell, self(), :next})
-    assert_receive {:mote_told, 4, :next}
-    refute_received {:mote_told, _, _}
-    Mote.stop(machine)
-  end
-
   test "what its journal could not tell again it does not do", %{dir: dir} do
     {:ok, machine, ledger} = Ledger.start(dir)
     reasons = fn act -> assert_raise(Error, act).reason end
@@ -528,125 +379,6 @@ defmodule Mote.DurableTest do
     # An actor that only a look has shown has an address that leads nowhere.
     {:ok, {:account, _}} = Mote.peek(account)
     for m <- [machine, other], do: Mote.stop(m)
-  end
-
-  for {opts, what} <- [
-        {[sponsors: [main: [threads: 2]]], "one sponsor with one thread"},
-        {[sponsors: [main: [threads: 1], more: [threads: 1]]], "one sponsor with one thread"},
-        {[sponsors: [main: [beam: true]]], "one sponsor with one thread"},
-        {[clock: :manual], "clock: :system"},
-        {[schedule: {:seeded, 1}], "schedule: :threads"},
-        {[image: "x"], "no :image"}
-      ] do
-    test "#{inspect(opts)} is refused", %{dir: dir} do
-      error = assert_raise ArgumentError, fn -> Mote.start_link([durable: [dir: dir]] ++ unquote(opts)) end
-      assert Exception.message(error) =~ unquote(what)
-    end
-  end
-
-  for {opts, what} <- [
-        {[], "a text"},
-        {[dir: "x", sync: :never], ":batch, :always or :os"},
-        {[dir: "x", image_every: 0], "a positive number"},
-        {[dir: "x", other: 1], "to be :dir"}
-      ] do
-    test "durable: #{inspect(opts)} is refused" do
-      error = assert_raise ArgumentError, fn -> Mote.start_link(durable: unquote(opts)) end
-      assert Exception.message(error) =~ unquote(what)
-    end
-  end
-
-  test "one machine has a folder, and the error names it", %{dir: dir} do
-    {:ok, machine, _ledger} = Ledger.start(dir)
-
-    assert {:error, %Error{reason: :dir_taken} = error} =
-             Mote.start_link(durable: [dir: dir], identity: "other")
-
-    assert error.context.pid == inspect(machine) and error.context.system_pid == System.pid()
-    assert Exception.message(error) =~ inspect(machine)
-    Mote.stop(machine)
-    assert {:ok, machine, _ledger} = Ledger.start(dir)
-    Mote.stop(machine)
-  end
-
-  describe "files that are not what they were" do
-    setup %{dir: dir} do
-      {:ok, machine, ledger} = Ledger.start(dir)
-      for n <- 1..10, do: :ok = Mote.send(ledger, {:add, :client, n})
-      Ledger.kill_and_join(machine)
-      [journal] = files(dir, ".journal")
-      %{journal: journal, bytes: File.read!(journal)}
-    end
-
-    defp refused(dir) do
-      assert {:error, %Error{reason: :journal} = error} = Ledger.start(dir)
-      Exception.message(error)
-    end
-
-    test "a changed bit in the middle is refused with its place", %{dir: dir, journal: journal, bytes: bytes} do
-      # In the first entry, behind the header of 104 bytes.
-      <<before::binary-108, byte, rest::binary>> = bytes
-      File.write!(journal, [before, Bitwise.bxor(byte, 4), rest])
-      assert refused(dir) =~ journal <> ": at byte 104: the checksum of the entry is wrong"
-    end
-
-    test "another version is refused", %{
-      dir: dir,
-      journal: journal,
-      bytes: <<magic::binary-8, _, rest::binary>>
-    } do
-      File.write!(journal, [magic, 9, rest])
-      assert refused(dir) =~ journal <> ": at byte 8: the journal is of version 9"
-    end
-
-    test "a journal that is not there is missed", %{dir: dir, journal: journal} do
-      File.rm!(journal)
-      assert refused(dir) =~ journal <> ": the journal that goes on from the image is not there"
-    end
-
-    test "an image that is not there is missed", %{dir: dir, journal: journal} do
-      Enum.each(files(dir, ".image"), &File.rm!/1)
-      assert refused(dir) =~ journal <> ": the image that this journal goes on from is not there"
-    end
-
-    test "other fuel is refused", %{dir: dir, journal: journal} do
-      assert {:error, %Error{reason: :journal} = error} = Mote.start_link(durable: [dir: dir], fuel: 1_000)
-      assert Exception.message(error) =~ journal <> ": the machine was started with fuel: 10000000"
-    end
-
-    test "wherever a journal was cut, all whole entries are there", %{
-      dir: dir,
-      journal: journal,
-      bytes: bytes
-    } do
-      # One client has waited for each message, so that the last number tells how much was read.
-      lengths = if Long.long?(), do: 104..byte_size(bytes), else: Enum.take_random(104..byte_size(bytes), 12)
-      saved = dir <> "_saved"
-      on_exit(fn -> File.rm_rf!(saved) end)
-      File.cp_r!(dir, saved)
-
-      counts =
-        for length <- Enum.sort(lengths) do
-          File.rm_rf!(dir)
-          File.cp_r!(saved, dir)
-          File.write!(journal, binary_part(bytes, 0, length))
-          {:ok, machine, ledger} = Ledger.start(dir)
-          {seen, _draws, _accounts, _ticks} = Mote.ask!(ledger, :all)
-          Mote.stop(machine)
-          assert Map.keys(seen) -- [:client] == []
-          Map.get(seen, :client, 0)
-        end
-
-      assert counts == Enum.sort(counts)
-      assert Enum.all?(counts, &(&1 in 0..10))
-      if Long.long?(), do: assert(Enum.uniq(counts) == Enum.to_list(0..10))
-    end
-  end
-
-  test "a folder that cannot be written is named", %{dir: dir} do
-    File.write!(dir, "a file")
-    assert {:error, %Error{reason: :journal} = error} = Mote.start_link(durable: [dir: dir])
-    assert Exception.message(error) =~ dir
   end
 
   test "a program of any inputs comes to the same, wherever it is killed", %{dir: dir} do

@@ -3,19 +3,16 @@ defmodule Mote.FarDurableTest do
   use ExUnit.Case, async: true
 
   import Mote.FarRig, only: [at: 3, machines: 1]
+  import Mote.OwnFolder, only: [own_folder: 1]
 
   alias Mote.TwoNodes
   alias Mote.FarRig.Behaviours
 
   @moduletag skip: TwoNodes.missing()
 
-  setup_all do
-    dir =
-      Path.join(System.tmp_dir!(), "mote_far_durable_#{System.unique_integer([:positive])}_#{System.pid()}")
+  setup_all :own_folder
 
-    on_exit(fn -> File.rm_rf!(dir) end)
-    machines([[durable: [dir: dir]]])
-  end
+  setup_all %{dir: dir}, do: machines([[durable: [dir: dir]]])
 
   test "what a process of another node sends enters once", context do
     adding = at(context.away, :create, [Away, Behaviours.adding(0)])

@@ -7,13 +7,9 @@ defmodule Mote.ReplayTest do
   alias Mote.{Error, OtherBEAM, Replay, Replayed}
   import Bitwise
   import Mote.Eventually
+  import Mote.OwnFolder, only: [own_folder: 1, hear_exits: 1]
 
-  setup do
-    Process.flag(:trap_exit, true)
-    dir = Path.join(System.tmp_dir!(), "mote_replay_#{System.unique_integer([:positive])}_#{System.pid()}")
-    on_exit(fn -> File.rm_rf!(dir) end)
-    %{dir: dir}
-  end
+  setup [:own_folder, :hear_exits]
 
   # The place of a recorded machine, and what lives in it there.
   defp snapshot(machine) do

@@ -132,8 +132,8 @@ defmodule Mote.Chaos do
     File.cp_r!(run.dir, kept)
     IO.puts("\n== #{run.outcome}, seed #{scenario.seed}\n#{run.detail}\n#{Run.last_operations(run)}")
 
-    {smallest, last} =
-      Shrink.smallest(scenario, run, directory("shrink"), min(until, now() + @shrink_minutes * 60_000))
+    again = &Run.once(&1, directory("shrink"))
+    {smallest, last} = Shrink.smallest(scenario, run, again, min(until, now() + @shrink_minutes * 60_000))
 
     file = Path.join(kept, "smallest.exs")
     smallest = Shrink.tidy(smallest)

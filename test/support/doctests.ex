@@ -226,11 +226,22 @@ defmodule Mote.Doctests do
           into: %{},
           do: {String.to_integer(i) - 1, why}
 
-    {refused, rest} = Enum.split_with(examples, fn {i, _} -> is_map_key(told, i) end)
+    # What is said of a function that the language has not is said of each call of it.
+    lacking =
+      for {_, why} <- told,
+          [_, name] <- [Regex.run(~r/^(\S+) is not available/, why)],
+          into: %{},
+          do: {name, why}
+
+    why = fn {i, example} -> told[i] || Enum.find_value(called(example.quoted, lacking), &lacking[&1]) end
+    {refused, rest} = Enum.split_with(examples, why)
 
     cond do
       refused != [] ->
-        joined({[], for({i, example} <- refused, do: {example, {kind, told[i]}})}, compiled(rest, head))
+        joined(
+          {[], for({_, example} = one <- refused, do: {example, {kind, why.(one)}})},
+          compiled(rest, head)
+        )
 
       match?([_], examples) ->
         {[], for({_, example} <- examples, do: {example, {kind, text}})}
@@ -239,6 +250,14 @@ defmodule Mote.Doctests do
         {first, second} = Enum.split(examples, div(length(examples), 2))
         joined(compiled(first, head), compiled(second, head))
     end
+  end
+
+  # The functions of modules that an example calls; nobody has to know if none is looked for.
+  defp called(_quoted, none) when none == %{}, do: []
+
+  defp called(quoted, _some) do
+    for {{:., _, [module, name]}, _, arguments} <- Macro.prewalker(quoted),
+        do: "#{Macro.to_string(module)}.#{name}/#{length(arguments)}"
   end
 
   defp source(module, head, examples) do

@@ -101,8 +101,14 @@ defmodule Mote.Ledger do
   @doc "Kills a linked machine whose files are to be changed: before its thread has ended, that may have an entry to write."
   def kill_and_join(machine) do
     native = :sys.get_state(machine).native
+    kill(machine)
+    Mote.Native.machine_join(native)
+  end
+
+  @doc "Kills a machine that is linked to the calling process, which traps exits, and waits until its process has ended."
+  def kill(machine) do
     Process.exit(machine, :kill)
-    receive do: ({:EXIT, ^machine, :killed} -> Mote.Native.machine_join(native))
+    receive do: ({:EXIT, ^machine, :killed} -> :ok)
   end
 
   @doc "Counts on with so many clients, which say on the standard output what they have been told, until the node is killed."

@@ -14,15 +14,13 @@ defmodule Mote.Chaos.Shrink do
   @rounds 30
 
   @doc """
-  The smallest scenario found until the deadline (milliseconds of the system's monotonic time), with its last finding.
+  The smallest scenario found until the deadline (milliseconds of the system's monotonic time), with its last finding. `run` runs a
+  scenario and returns what it has found.
   """
-  @spec smallest(Scenario.t(), Run.t(), Path.t(), integer) :: {Scenario.t(), Run.t()}
-  def smallest(scenario, found, dir, deadline) do
-    probe = fn scenario ->
-      Enum.count(1..@probes, fn _ -> finds(scenario, found.outcome, dir, deadline, 1) != nil end)
-    end
-
-    how = %{outcome: found.outcome, dir: dir, deadline: deadline, tries: 1}
+  @spec smallest(Scenario.t(), Run.t(), (Scenario.t() -> Run.t()), integer) :: {Scenario.t(), Run.t()}
+  def smallest(scenario, found, run, deadline) do
+    how = %{outcome: found.outcome, run: run, deadline: deadline, tries: 1}
+    probe = fn scenario -> Enum.count(1..@probes, fn _ -> finds(scenario, how) != nil end) end
 
     if probe.(scenario) == @probes do
       reduce(scenario, found, how)
@@ -59,7 +57,7 @@ defmodule Mote.Chaos.Shrink do
     candidate = change.(scenario)
 
     with true <- candidate != scenario,
-         run when run != nil <- finds(candidate, how.outcome, how.dir, how.deadline, how.tries) do
+         run when run != nil <- finds(candidate, how) do
       IO.puts(
         "  smaller: #{Scenario.size(candidate)} operations still find #{how.outcome} (#{Float.round(run.seconds, 1)} s)"
       )
@@ -70,11 +68,11 @@ defmodule Mote.Chaos.Shrink do
     end
   end
 
-  defp finds(scenario, outcome, dir, deadline, tries) do
-    if tries > 0 and System.monotonic_time(:millisecond) < deadline do
-      case Run.once(scenario, dir) do
+  defp finds(scenario, %{outcome: outcome, tries: tries} = how) do
+    if tries > 0 and System.monotonic_time(:millisecond) < how.deadline do
+      case how.run.(scenario) do
         %{outcome: ^outcome} = run -> run
-        _ -> finds(scenario, outcome, dir, deadline, tries - 1)
+        _ -> finds(scenario, %{how | tries: tries - 1})
       end
     end
   end

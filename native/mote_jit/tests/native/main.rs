@@ -97,6 +97,8 @@ mod threads_sponsors;
 mod threads_stand_in;
 #[path = "../../../mote_vm/tests/vm/threads_stand_in_deep.rs"]
 mod threads_stand_in_deep;
+#[path = "../../../mote_vm/tests/vm/threads_stand_in_left.rs"]
+mod threads_stand_in_left;
 #[path = "../../../mote_vm/tests/vm/threads_stop.rs"]
 mod threads_stop;
 #[path = "../../../mote_vm/tests/vm/timers.rs"]

@@ -3,7 +3,7 @@
 
 use crate::build::{branch, call, guard, k, mov, op, r, ret, says_each, tuple, Build, MODULE};
 use crate::encode::encode;
-use crate::hearing::heard_alike;
+use crate::hearing::{cases, heard_alike};
 use mote_vm::code::ir::{Constant, Instr, Label, Operand, Register};
 use mote_vm::terms::prim::primitive::Primitive as P;
 use mote_vm::values::value::{FIXNUM_MAX, FIXNUM_MIN};
@@ -193,21 +193,12 @@ fn changing(steps: &[Step], sizes: &[i64], first: usize) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(40, 10_000))]
 
     #[test]
     fn maps_with_keys_of_all_kinds(steps in vec(step(), 1..16), first in 0..=KEYS) {
         let unit = changing(&steps, &[0, 13, 14, 31, 60], first);
         let heard = heard_alike(&unit, PLENTY, &format!("{steps:?} from {first}"));
         prop_assert_eq!(heard.messages.len(), 5 * KEYS);
-    }
-}
-
-fn config() -> ProptestConfig {
-    let long = std::env::var("MOTE_LONG").is_ok_and(|long| long != "0");
-    ProptestConfig {
-        cases: if long { 10_000 } else { 40 },
-        failure_persistence: None,
-        ..Default::default()
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::build::{call, guard, is, k, op, r, ret, send, tail, tuple, Build, MODULE};
 use crate::encode::encode;
-use crate::hearing::{heard, heard_alike};
+use crate::hearing::{cases, heard, heard_alike};
 use mote_vm::code::ir::{Constant, Instr, Operand};
 use mote_vm::machine::Tier;
 use mote_vm::terms::prim::primitive::Primitive as P;
@@ -225,17 +225,8 @@ fn least_fuel(unit: &[u8]) -> u64 {
     enough
 }
 
-fn cases(cases: u32) -> ProptestConfig {
-    let long = std::env::var("MOTE_LONG").is_ok_and(|long| long != "0");
-    ProptestConfig {
-        cases: if long { 100 * cases } else { cases },
-        failure_persistence: None,
-        ..Default::default()
-    }
-}
-
 proptest! {
-    #![proptest_config(cases(60))]
+    #![proptest_config(cases(60, 6_000))]
 
     #[test]
     fn loops_say_the_same(loops in vec(looped(), 1..9)) {
@@ -245,7 +236,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(12))]
+    #![proptest_config(cases(12, 1_200))]
 
     #[test]
     fn loops_spend_the_same(looped in looped()) {

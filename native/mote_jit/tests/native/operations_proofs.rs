@@ -4,7 +4,7 @@
 
 use crate::build::{call, guard, k, ret, says_each, tuple, Build, MODULE};
 use crate::encode::encode;
-use crate::hearing::heard_alike;
+use crate::hearing::{cases, heard_alike};
 use mote_vm::code::ir::{Constant, Instr, Operand};
 use mote_vm::terms::prim::primitive::Primitive as P;
 use proptest::collection::vec;
@@ -108,17 +108,8 @@ fn unit(chains: &[Chain]) -> Vec<u8> {
     encode(&build.behaviour("all", 0, says_each(calls)).0)
 }
 
-fn config() -> ProptestConfig {
-    let long = std::env::var("MOTE_LONG").is_ok_and(|long| long != "0");
-    ProptestConfig {
-        cases: if long { 20_000 } else { 200 },
-        failure_persistence: None,
-        ..Default::default()
-    }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(100, 20_000))]
 
     #[test]
     fn chains_end_where_there_is_no_answer(chains in vec(chain(), 1..9)) {

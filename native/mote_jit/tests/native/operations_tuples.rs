@@ -5,7 +5,7 @@ use crate::build::{
     branch, call, cons, guard, k, mov, op, r, ret, says_each, tuple, Build, MODULE,
 };
 use crate::encode::encode;
-use crate::hearing::heard_alike;
+use crate::hearing::{cases, heard_alike};
 use mote_vm::code::ir::{Constant, Instr, Label, Operand, Register};
 use mote_vm::terms::prim::primitive::Primitive as P;
 use proptest::collection::vec;
@@ -166,7 +166,7 @@ fn unit(steps: &[Step], sizes: &[i64]) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(100, 10_000))]
     #[test]
     fn tuples_are_changed_for_nobody_else(steps in vec(step(), 1..9)) {
         let what = format!("{steps:?}");

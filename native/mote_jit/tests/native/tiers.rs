@@ -5,6 +5,7 @@
 use crate::build;
 use crate::encode::encode;
 use crate::generate;
+use crate::hearing::cases;
 use crate::programs;
 use crate::random;
 use crate::trial::{self, Court, Seen};
@@ -67,18 +68,8 @@ fn judged(bytes: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Returns the configuration for `few` cases, or 20,000 for a long night.
-fn cases(few: u32) -> ProptestConfig {
-    let long = std::env::var("MOTE_LONG").is_ok_and(|long| long != "0");
-    ProptestConfig {
-        cases: if long { 20_000 } else { few },
-        failure_persistence: None,
-        ..Default::default()
-    }
-}
-
 proptest! {
-    #![proptest_config(cases(300))]
+    #![proptest_config(cases(150, 20_000))]
 
     #[test]
     fn generated_units(tape in vec(any::<u8>(), 0..700)) {

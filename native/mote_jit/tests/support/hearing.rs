@@ -2,6 +2,7 @@
 #![allow(dead_code)] // Every test binary takes what it needs.
 
 use crate::compiler;
+use crate::rig::long;
 use mote_vm::base::atom::Atom;
 use mote_vm::base::clock::ClockKind;
 use mote_vm::boundary::parcel::Builder;
@@ -10,10 +11,21 @@ use mote_vm::machine::{Abort, Config, Embedder, Fault, Machine, Tier};
 use mote_vm::threads::sponsor::SponsorConfig;
 use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign, ForeignRef};
 use mote_vm::{Origin, Term, View};
+use proptest::prelude::ProptestConfig;
 use std::cmp::Ordering;
 use std::fmt::Display;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
+
+/// Returns the configuration of a property for so many cases, or for those of the long versions (`MOTE_LONG=1`). Each run has a seed of
+/// its own: what few cases find in many runs, many find at once.
+pub fn cases(few: u32, many: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases: if long() { many } else { few },
+        failure_persistence: None,
+        ..Default::default()
+    }
+}
 
 /// Messages and aborts, in the order in which they came.
 #[derive(Clone, Debug, Default, PartialEq)]
