@@ -16,10 +16,10 @@ defmodule Mote.Certificates do
       other = made[if(side == :server, do: :client_config, else: :server_config)]
       path = &Path.join(dir, "#{name}-#{side}-#{&1}.pem")
       {type, key} = config[:key]
-      File.write!(path.("cert"), pem([{:Certificate, config[:cert], :not_encrypted}]))
+      File.write!(path.("cert"), certificate(config[:cert], name))
       File.write!(path.("key"), pem([{type, key, :not_encrypted}]))
       # The other side is given this one's root first, and then its own.
-      File.write!(path.("root"), pem([{:Certificate, hd(other[:cacerts]), :not_encrypted}]))
+      File.write!(path.("root"), certificate(hd(other[:cacerts]), name))
       {side, %{identity: [certfile: path.("cert"), keyfile: path.("key")], root: path.("root")}}
     end
   end
@@ -36,6 +36,23 @@ defmodule Mote.Certificates do
       key = :public_key.generate_key({:rsa, 2_048, 65_537})
       :persistent_term.put({__MODULE__, name}, key)
       key
+    end
+  end
+
+  defp certificate(der, name), do: pem([{:Certificate, complete(der, key(name)), :not_encrypted}])
+
+  # Erlang 29 leaves out that its algorithms have no parameters, which is not what others take for the same algorithm.
+  defp complete(der, key) do
+    body = der |> :public_key.pkix_decode_cert(:otp) |> elem(1)
+
+    case elem(body, 7) do
+      {_, {_, _, :asn1_NOVALUE} = algorithm, _} = info ->
+        info = put_elem(info, 1, put_elem(algorithm, 2, :NULL))
+        signature = body |> elem(3) |> put_elem(2, {:asn1_OPENTYPE, <<5, 0>>})
+        body |> put_elem(7, info) |> put_elem(3, signature) |> :public_key.pkix_sign(key)
+
+      _complete ->
+        der
     end
   end
 

@@ -40,6 +40,9 @@ defmodule Mote.Prelude.Regex do
 
   Mote.Prelude.released()
 
+  # `String.count/2` of later releases.
+  defpure count(regex, text), do: length(Regex.scan(regex, text, return: :index))
+
   # -- in place of -----------------------------------------------------------------------------------------------
 
   # `:erlang.fun_info/2`, of the number of arguments.

@@ -123,10 +123,15 @@ defmodule Mote.Behaviour.RegexesTest do
             {:parsed, ""}
           ] do
         [name | args] = Tuple.to_list(request)
-        assert {request, Mote.ask!(actor, request)} === {request, apply(Calls, name, args)}
+        assert {request, seen(Mote.ask!(actor, request))} === {request, seen(apply(Calls, name, args))}
       end
     end
   end
+
+  # Since OTP 28 no regex equals another: each has a reference of its own.
+  defp seen(%Regex{source: source, opts: opts}), do: {:regex, source, opts}
+  defp seen(tuple) when is_tuple(tuple), do: tuple |> Tuple.to_list() |> Enum.map(&seen/1) |> List.to_tuple()
+  defp seen(other), do: other
 
   test "end with the fuel of their turn, and stay within bounds", %{actors: [actor | _]} do
     hard = ~r/^(a+)+$/
@@ -184,7 +189,7 @@ defmodule Mote.Behaviour.RegexesTest do
           {~S"~r/a\Kb/", "a machine knows no \\X"},
           {~S"~r/(a)(?(1)b)/", "(?(condition)"},
           {~S"~r/a#{x}/", "with \#{…} in it is not known when compiling"},
-          {~S"~r/(/", "missing )"},
+          {~S"~r/(/", "missing "},
           {~S"Regex.compile!(x)", "Regex.compile!/1 is not available"}
         ] do
       assert Mote.Compile.error("defpure f(x), do: {x, #{regex}}") =~ told

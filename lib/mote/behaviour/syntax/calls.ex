@@ -233,8 +233,9 @@ defmodule Mote.Behaviour.Syntax.Calls do
   defp prelude({:template, Mote.Prelude.Inline.Best = module, name}, args, env),
     do: Templates.call(module, name, with_order(name, args, env), length(args), env)
 
-  defp prelude({:pure, Prelude.Places, name} = entry, args, env) when name in [:split, :replace],
-    do: Regexes.call(name, args, env, &places(entry, &1, env))
+  defp prelude({:pure, Prelude.Places, name} = entry, args, env)
+       when name in [:split, :replace, :count],
+       do: Regexes.call(name, args, env, &places(entry, &1, env))
 
   # What steps among keys call is a value.
   defp prelude({:template, Mote.Prelude.Inline.Kernel, name} = entry, [_, keys, _] = args, env) do

@@ -46,10 +46,11 @@ defmodule Mote.Behaviour.Syntax.Regexes do
   end
 
   @doc """
-  A call of `String.split` or `replace`, whose pattern is a regex, or turns out to be one; `plain` makes what the others are. A function that is
+  A call of `String.split`, `replace` or `count`, whose pattern is a regex, or turns out to be one; `plain` makes what the others are. A function that is
   written in place stays part of the code there, so only a regex that is known when compiling takes one.
   """
-  @spec call(:split | :replace, [Macro.t()], Macro.Env.t(), ([Macro.t()] -> AST.expr())) :: AST.expr()
+  @spec call(:split | :replace | :count, [Macro.t()], Macro.Env.t(), ([Macro.t()] -> AST.expr())) ::
+          AST.expr()
   def call(name, [_, pattern | rest] = args, %{line: l} = env, plain) do
     case {Syntax.expr(pattern, env), rest} do
       {{:lit, _, %Regex{}}, _} ->
