@@ -100,6 +100,14 @@ defmodule Mote.PeekTest do
     end
   end
 
+  @tag not_under_stress: "a thread that collects all the time does not sleep"
+  test "needs no thread of an actor that has gone to another one since", %{page: page} do
+    for {sponsor, n} <- Enum.with_index([:main, :other, :main, :other], 1) do
+      assert Mote.ask(page, :next, sponsor: sponsor) == {:ok, n}
+      for _ <- 1..2, do: eventually(fn -> match?({:page, ^n, _}, Native.peek(page.machine, page.key)) end)
+    end
+  end
+
   test "of an actor in a long turn sees what comes before it or after", %{page: page} do
     task = Task.async(fn -> Mote.ask(page, {:wait, 60_000}) end)
     seen = for _ <- 1..200, do: Mote.peek(page)

@@ -6,14 +6,17 @@ use crate::codec::encode::Writer;
 use crate::deliver::mail::tell;
 use crate::enter::question::inquiry_about;
 use crate::enter::target::Addressee;
+use crate::term::assembly::tuple_of;
 use crate::term::atoms::{self, names};
 use crate::term::read::list_cell;
 use mote_vm::boundary::parcel::Parcel;
 use mote_vm::look::entries::ShardEntries;
 use mote_vm::look::peek::{Peek, SeenState};
 use mote_vm::machine::Machine;
-use rustler::types::tuple::make_tuple;
 use rustler::{Atom, Encoder, Env, Term};
+
+/// Captures whose tuple needs no allocation.
+const FEW: usize = 8;
 
 /// The name of the behaviour and what it has captured, in one tuple, or why that cannot be seen at once.
 pub fn peek_within<'a>(env: Env<'a>, (machine, key): (Term<'a>, Term<'a>)) -> Term<'a> {
@@ -144,9 +147,19 @@ pub fn state<'a>(
     machine: &Machine,
     seen: &SeenState<'_>,
 ) -> Term<'a> {
-    let name = atoms::to_term(env, seen.behaviour.written);
-    let captures = seen.captures.iter();
-    let captures = captures.map(|capture| decoder.term(env, machine, *capture));
-    let parts: Vec<_> = [name].into_iter().chain(captures).collect();
-    make_tuple(env, &parts)
+    let captures = &seen.captures;
+    let name = atoms::to_term(env, seen.behaviour.written).as_c_arg();
+    let (mut few, mut many) = ([name; FEW + 1], Vec::new());
+    let parts = match captures.len() {
+        ..=FEW => &mut few[..=captures.len()],
+        count => {
+            many.resize(count + 1, name);
+            &mut many[..]
+        }
+    };
+    for (part, capture) in parts[1..].iter_mut().zip(captures) {
+        *part = decoder.term(env, machine, *capture).as_c_arg();
+    }
+    // SAFETY: made in `env` just now.
+    unsafe { Term::new(env, tuple_of(env, parts)) }
 }

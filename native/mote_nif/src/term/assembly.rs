@@ -51,13 +51,16 @@ pub fn take(env: Env<'_>, step: AssemblyStep, made: &mut Vec<ErlNifTerm>, weight
 
 /// Makes a tuple of the terms on the stack from there on, which are taken off.
 pub fn tuple(env: Env<'_>, made: &mut Vec<ErlNifTerm>, from: usize) -> ErlNifTerm {
-    let elements = &made[from..];
-    // SAFETY: the elements belong to `env`.
-    let tuple = unsafe {
-        enif_make_tuple_from_array(env.as_c_arg(), elements.as_ptr(), elements.len() as u32)
-    };
+    let tuple = tuple_of(env, &made[from..]);
     made.truncate(from);
     tuple
+}
+
+/// Makes a tuple of terms of that environment.
+#[inline]
+pub fn tuple_of(env: Env<'_>, elements: &[ErlNifTerm]) -> ErlNifTerm {
+    // SAFETY: the elements belong to `env`.
+    unsafe { enif_make_tuple_from_array(env.as_c_arg(), elements.as_ptr(), elements.len() as u32) }
 }
 
 fn list(env: Env<'_>, made: &mut Vec<ErlNifTerm>, count: usize) -> ErlNifTerm {

@@ -10,6 +10,17 @@ pub(crate) use std::sync::atomic::{
     Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst},
 };
 
+/// Keeps what follows behind the step by which this thread has just changed a word that others change: a full fence. Each such step of
+/// an x86 is one itself, a compare-and-swap that fails included.
+#[inline(always)]
+pub(crate) fn fence_behind_step() {
+    if cfg!(all(target_arch = "x86_64", not(any(loom, miri)))) {
+        std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
+    } else {
+        fence(SeqCst);
+    }
+}
+
 #[cfg(not(loom))]
 pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 

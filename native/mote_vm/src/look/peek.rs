@@ -5,7 +5,7 @@
 //!    no collection begins, and what is seen is one whole state.
 //! 2. No turn runs for it, and nothing that waits is taken in: whoever peeks may see the actor as it was before messages that wait.
 //! 3. It takes a moment: what is more than a stand-in would send out is not shown.
-use crate::base::ids::BehaviourName;
+use crate::base::ids::{BehaviourName, ThreadNumber};
 use crate::base::work::Work;
 use crate::boundary::parcel::Parcel;
 use crate::terms::map;
@@ -64,25 +64,55 @@ impl Machine {
         shown: Key,
         look: impl FnOnce(&mut Dispatch, &Actor) -> Peek<R>,
     ) -> Peek<R> {
-        // SAFETY: the lock of the handles keeps it.
-        let owner = |actor: *const Actor, _| unsafe { (*actor).header() }.owner();
-        let Some(owner) = self.handles().visit(shown, owner) else {
-            return Peek::Unknown;
-        };
-        // Most machines have one thread.
-        let first = self.sponsors().first().lead();
-        let elsewhere = match owner {
-            // It has run no turn yet.
-            0 => shown
-                .pinned()
-                .map(|id| self.sponsors().by_id(id).lead().clone()),
-            owner if owner == first.number => None,
-            owner => self.stations().find(owner),
-        };
-        let station = elsewhere.as_ref().unwrap_or(first);
         if self.0.seeded.is_some() {
             return Peek::Busy;
         }
+        let handles = self.handles();
+        let mut look = Some(look);
+        let mut seen = Peek::Busy;
+        // Without the lock of the handles, where somebody has looked before.
+        let noted = handles.noted_thread(shown);
+        if let Some(thread) = noted {
+            seen = self.look_as(thread, shown, &mut look);
+        }
+        if look.is_none() {
+            return seen;
+        }
+        // SAFETY: the lock of the handles keeps it.
+        let owner = |actor: *const Actor, _| unsafe { (*actor).header() }.owner();
+        let owner = match handles.visit(shown, owner) {
+            None => return Peek::Unknown,
+            // It has run no turn yet.
+            Some(0) => {
+                let pinned = shown.pinned().map(|id| self.sponsors().by_id(id));
+                let sponsor = pinned.as_ref().unwrap_or(self.sponsors().first());
+                sponsor.lead().number
+            }
+            Some(owner) => {
+                handles.note_thread(shown, owner);
+                owner
+            }
+        };
+        match noted == Some(owner) {
+            true => seen,
+            false => self.look_as(owner, shown, &mut look),
+        }
+    }
+
+    /// Lets the caller look as that thread, if it sleeps and the actor is its own. Takes `look` then.
+    fn look_as<R>(
+        &self,
+        thread: ThreadNumber,
+        shown: Key,
+        look: &mut Option<impl FnOnce(&mut Dispatch, &Actor) -> Peek<R>>,
+    ) -> Peek<R> {
+        // Most machines have one thread.
+        let first = self.sponsors().first().lead();
+        let elsewhere = match thread == first.number {
+            true => None,
+            false => self.stations().find(thread),
+        };
+        let station = elsewhere.as_ref().unwrap_or(first);
         let mut seen = Peek::Busy;
         let begin = |dispatch: &Dispatch| dispatch.away.is_none().then_some(());
         // Several may peek at the same time, and each takes a moment.
@@ -101,7 +131,7 @@ impl Dispatch {
     fn look_at<R>(
         &mut self,
         shown: Key,
-        look: impl FnOnce(&mut Dispatch, &Actor) -> Peek<R>,
+        look: &mut Option<impl FnOnce(&mut Dispatch, &Actor) -> Peek<R>>,
     ) -> Peek<R> {
         let handles = self.context.machine.handles();
         let Some(actor) = handles.follow(shown) else {
@@ -109,10 +139,10 @@ impl Dispatch {
         };
         // SAFETY: a handle that is followed during a stand-in needs no other root (stand_in.rs, invariant 8).
         let actor = unsafe { &*actor };
-        match self.is_for_peeks(actor) {
-            true => look(self, actor),
-            false => Peek::Busy,
+        if !self.is_for_peeks(actor) {
+            return Peek::Busy;
         }
+        look.take().map_or(Peek::Busy, |look| look(self, actor))
     }
 
     fn glimpse<R>(

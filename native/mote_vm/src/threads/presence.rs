@@ -17,7 +17,7 @@
 //!    field are exact for its own actors.
 //! 3. What the sleeper wrote before `sleep` is seen by visitors and stand-ins (release, acquire), and what they wrote is
 //!    seen by the thread after `wake` (likewise, in the other direction).
-use crate::base::sync::{fence, pause, AcqRel, Acquire, AtomicU64, Relaxed, Release, SeqCst};
+use crate::base::sync::{fence_behind_step, pause, AcqRel, Acquire, AtomicU64, Relaxed, Release};
 
 /// The presence of one dispatch thread, awake or asleep, in one word.
 pub(crate) struct Presence(AtomicU64);
@@ -41,7 +41,7 @@ impl Presence {
         // Release: invariant 3.
         self.0.fetch_or(ASLEEP, Release);
         // The look for work that follows stays behind (inbox.rs, invariant 3).
-        fence(SeqCst);
+        fence_behind_step();
     }
 
     /// Wakes the thread. Returns when no visitor and no stand-in is left.
@@ -128,7 +128,7 @@ impl Drop for StandIn<'_> {
         // Release: invariant 3.
         self.0 .0.fetch_xor(STAND_IN | ASLEEP, Release);
         // As in `sleep`.
-        fence(SeqCst);
+        fence_behind_step();
     }
 }
 

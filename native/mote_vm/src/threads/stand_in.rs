@@ -44,7 +44,7 @@ mod models;
 #[cfg(all(test, not(any(miri, loom))))]
 mod tests;
 
-use crate::base::sync::{fence, Relaxed, SeqCst};
+use crate::base::sync::{fence_behind_step, Relaxed};
 use crate::boundary::parcel::Parcel;
 use crate::heap::HeapPosition;
 use crate::native::{LARGEST_BEHAVIOUR_FRAME, LARGEST_FRAME};
@@ -208,8 +208,8 @@ impl Machine {
         act: impl FnOnce(&mut Dispatch, B) -> bool,
     ) -> Option<bool> {
         let stand_in = stand_in?;
-        // As a thread that has just woken: safepoint.rs, invariant 2.
-        fence(SeqCst);
+        // As a thread that has just woken: safepoint.rs, invariant 2. The step is the one that stands in.
+        fence_behind_step();
         if self.safepoint().is_wanted() || self.is_stopping() {
             return None;
         }

@@ -403,7 +403,7 @@ impl Handles {
         seen.or_else(|| self.visit(key, |actor, _| actor))
     }
 
-    /// Notes the thread by which messages for the actor of a key enter.
+    /// Notes the thread by which messages for the actor of a key enter, or that runs it.
     pub(crate) fn note_thread(&self, key: Key, thread: ThreadNumber) {
         self.seats.note(key.slot as usize, thread);
     }

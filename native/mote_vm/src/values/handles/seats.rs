@@ -20,7 +20,7 @@ pub(super) struct Seat {
     low: AtomicU64,
     high: AtomicU64,
     actor: AtomicU64,
-    /// The thread by which messages for the actor entered when somebody looked last; 0 if nobody has.
+    /// The thread by which messages for the actor entered, or that ran it, when somebody looked last; 0 if nobody has.
     thread: AtomicU64,
 }
 
@@ -102,7 +102,7 @@ impl Seats {
         self.seat(at)?.actor(serial)
     }
 
-    /// Notes the thread by which messages for the actor of a key enter.
+    /// Notes the thread by which messages for the actor of a key enter, or that runs it.
     pub(super) fn note(&self, at: usize, thread: ThreadNumber) {
         if let Some(seat) = self.seat(at) {
             seat.thread.store(thread.into(), Relaxed);
