@@ -1,14 +1,24 @@
 defmodule Mote.Behaviour.IR.Turned do
-  # The order in which Elixir evaluates arguments: from left to right, but for some functions of its library in whose
-  # place its compiler puts functions of Erlang with another order of arguments (elixir_rewrite). `Map.put/3` is none of
-  # them: it becomes an update of the map. Where two arguments may fail, or do something, the order can be noticed.
+  # The order in which Elixir evaluates arguments: from left to right. Before Elixir 1.20 there are exceptions, functions of its
+  # library in whose place its compiler puts functions of Erlang with another order of arguments (elixir_rewrite). `Map.put/3`
+  # is none of them: it becomes an update of the map. Where two arguments may fail, or do something, the order can be noticed.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, IR}
   alias Mote.Prelude
 
+  # Asked of the compiler that is here.
+  {element, []} = Code.eval_string("&elem(&1.(), &2.())")
+
+  turns? =
+    try do
+      element.(fn -> throw(0) end, fn -> throw(1) end)
+    catch
+      first -> first == 1
+    end
+
   # The places of the arguments, in the order of their evaluation.
-  @turned %{
+  turned = %{
     :elem => [1, 0],
     :put_elem => [1, 0, 2],
     :map_fetch => [1, 0],
@@ -20,6 +30,8 @@ defmodule Mote.Behaviour.IR.Turned do
     {Prelude.Tuple, :insert_at, 3} => [1, 0, 2],
     {Prelude.Map, :replace!, 3} => [1, 2, 0]
   }
+
+  @turned if turns?, do: turned, else: %{}
 
   @doc "Emits the arguments of an operation or a function; returns their operands, as they were written, and the builder."
   @spec operands(term, [AST.expr()], map) :: {[term], map}
