@@ -7,7 +7,8 @@ defmodule Mote.Behaviour.FrozenTest do
 
   alias Mote.Frozen
 
-  # Made of Elixir's own tables and definitions, or with `:queue` and `:gb_trees` of Erlang, which another release changes.
+  # Made of Elixir's own tables and definitions, or with `:queue` and `:gb_trees` of Erlang, or with arguments whose order another
+  # release changes.
   @of_elixir for(
                name <-
                  [
@@ -33,7 +34,10 @@ defmodule Mote.Behaviour.FrozenTest do
                  ],
                do: inspect(Module.concat(Mote.Prelude, name))
              ) ++
-               for(name <- ~w[Barber BoundedBuffer FilterBank OrderBook], do: "Frozen.#{name}.Actors")
+               for(
+                 name <- ~w[Barber BoundedBuffer FilterBank OrderBook Philosophers],
+                 do: "Frozen.#{name}.Actors"
+               )
   @same_elixir? Version.match?(System.version(), "~> 1.14.0")
 
   @tag timeout: :infinity

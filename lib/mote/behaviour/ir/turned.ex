@@ -43,11 +43,16 @@ defmodule Mote.Behaviour.IR.Turned do
   def operands(called, es, g) do
     case @turned do
       %{^called => places} ->
-        {os, g} = places |> Enum.map(&Enum.at(es, &1)) |> IR.operands(g)
+        {os, g} = called |> turned(es) |> IR.operands(g)
         {places |> Enum.zip(os) |> Enum.sort() |> Enum.map(&elem(&1, 1)), g}
 
       _ ->
         IR.operands(es, g)
     end
   end
+
+  @doc "Arguments in the order of their evaluation. Of two, what this makes of that is again what was written."
+  @spec turned(term, [term]) :: [term]
+  def turned(called, args),
+    do: for(at <- Map.get(@turned, called, 0..(length(args) - 1)), do: Enum.at(args, at))
 end

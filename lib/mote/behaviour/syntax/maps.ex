@@ -4,6 +4,7 @@ defmodule Mote.Behaviour.Syntax.Maps do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Syntax}
+  alias Mote.Behaviour.IR.Turned
   alias Mote.Behaviour.Syntax.{Functions, Loops}
 
   @doc "`%{…}` and `%{map | …}`."
@@ -229,9 +230,9 @@ defmodule Mote.Behaviour.Syntax.Maps do
   def function(:new, [source, fun], env),
     do: AST.op(env.line, :map_new, [Loops.enum(:map, [source, fun], env)])
 
-  # The key first, as Elixir does: see ir/turned.ex.
-  def function(:fetch, [map, key], env) do
-    named([key, map], env, fn [key, map] ->
+  def function(:fetch, args, env) do
+    named(Turned.turned(:map_fetch, args), env, fn args ->
+      [map, key] = Turned.turned(:map_fetch, args)
       found = AST.tuple(env.line, [{:lit, env.line, :ok}, AST.op(env.line, :map_fetch, [map, key])])
       by_key(map, key, found, {:lit, env.line, :error}, env)
     end)
