@@ -31,7 +31,11 @@ defmodule Mote.Behaviour.IR.Turned do
     {Prelude.Map, :replace!, 3} => [1, 2, 0]
   }
 
-  @turned if turns?, do: turned, else: %{}
+  for {called, places} <- turned, turns? do
+    defp places(unquote(Macro.escape(called)), _), do: unquote(places)
+  end
+
+  defp places(_, count), do: Enum.to_list(0..(count - 1)//1)
 
   @doc "Emits the arguments of an operation or a function; returns their operands, as they were written, and the builder."
   @spec operands(term, [AST.expr()], map) :: {[term], map}
@@ -41,18 +45,11 @@ defmodule Mote.Behaviour.IR.Turned do
   def operands(:member, [_, {form, _, _, _}] = es, g) when form == :cons, do: IR.operands(es, g)
 
   def operands(called, es, g) do
-    case @turned do
-      %{^called => places} ->
-        {os, g} = called |> turned(es) |> IR.operands(g)
-        {places |> Enum.zip(os) |> Enum.sort() |> Enum.map(&elem(&1, 1)), g}
-
-      _ ->
-        IR.operands(es, g)
-    end
+    {os, g} = called |> turned(es) |> IR.operands(g)
+    {called |> places(length(es)) |> Enum.zip(os) |> Enum.sort() |> Enum.map(&elem(&1, 1)), g}
   end
 
   @doc "Arguments in the order of their evaluation. Of two, what this makes of that is again what was written."
   @spec turned(term, [term]) :: [term]
-  def turned(called, args),
-    do: for(at <- Map.get(@turned, called, 0..(length(args) - 1)), do: Enum.at(args, at))
+  def turned(called, args), do: for(at <- places(called, length(args)), do: Enum.at(args, at))
 end

@@ -4,6 +4,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Imports, Primitives, Syntax}
+  alias Mote.Behaviour.IR.Turned
   alias Mote.Behaviour.Syntax.{Applied, Effects, Functions, Hints, Inspected, Loops, Maps, Paths, Ranges}
   alias Mote.Behaviour.Syntax.{Regexes, Templates}
   alias Mote.Prelude
@@ -368,28 +369,46 @@ defmodule Mote.Behaviour.Syntax.Calls do
   defp reverse([source], env),
     do: AST.op(env.line, :reverse, [AST.elements(env.line, hd(gone_through([source], env)))])
 
+  # The places of Erlang's arguments in the order in which the primitive evaluates them: unless that is Erlang's own, they are calculated
+  # before.
+  defp as_given(args, places, env, make) do
+    if env.context == :guard or places == Enum.sort(places),
+      do: make.(args),
+      else: Functions.settled(args, Enum.map(args, fn _ -> true end), env, make)
+  end
+
   # What is left of `defguard` and Elixir's own macros after their expansion.
   defp erlang(:andalso, [a, b], meta, env), do: Syntax.expr({:and, meta, [a, b]}, env)
   defp erlang(:orelse, [a, b], meta, env), do: Syntax.expr({:or, meta, [a, b]}, env)
 
-  defp erlang(:element, [index, tuple], _, env) do
-    index = AST.op(env.line, :sub, [Syntax.expr(index, env), {:lit, env.line, 1}])
-    AST.op(env.line, :elem, [Syntax.expr(tuple, env), index])
+  defp erlang(:element, [_, _] = args, _, env) do
+    as_given(args, Turned.turned(:elem, [1, 0]), env, fn [index, tuple] ->
+      index = AST.op(env.line, :sub, [Syntax.expr(index, env), {:lit, env.line, 1}])
+      AST.op(env.line, :elem, [Syntax.expr(tuple, env), index])
+    end)
   end
 
   # What records make of an update.
-  defp erlang(:setelement, [index, tuple, value], _, env) do
-    index = AST.op(env.line, :sub, [Syntax.expr(index, env), {:lit, env.line, 1}])
-    AST.op(env.line, :put_elem, [Syntax.expr(tuple, env), index, Syntax.expr(value, env)])
+  defp erlang(:setelement, [_, _, _] = args, _, env) do
+    as_given(args, Turned.turned(:put_elem, [1, 0, 2]), env, fn [index, tuple, value] ->
+      index = AST.op(env.line, :sub, [Syntax.expr(index, env), {:lit, env.line, 1}])
+      AST.op(env.line, :put_elem, [Syntax.expr(tuple, env), index, Syntax.expr(value, env)])
+    end)
   end
 
   defp erlang(:self, [], _, env), do: {:self, env.line}
 
-  defp erlang(:is_map_key, [key, map], meta, env),
-    do: Syntax.expr({:is_map_key, meta, [map, key]}, env)
+  defp erlang(:is_map_key, [_, _] = args, meta, env) do
+    as_given(args, Turned.turned(:map_has_key, [1, 0]), env, fn [key, map] ->
+      Syntax.expr({:is_map_key, meta, [map, key]}, env)
+    end)
+  end
 
-  defp erlang(:map_get, [key, map], _, env),
-    do: AST.op(env.line, :map_fetch, Syntax.exprs([map, key], env))
+  defp erlang(:map_get, [_, _] = args, _, env) do
+    as_given(args, Turned.turned(:map_fetch, [1, 0]), env, fn [key, map] ->
+      AST.op(env.line, :map_fetch, Syntax.exprs([map, key], env))
+    end)
+  end
 
   defp erlang(:delete_element, [index, tuple], meta, env),
     do: of_module(Tuple, :delete_at, [tuple, before(index)], meta, env)
