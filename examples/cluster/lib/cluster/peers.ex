@@ -75,5 +75,8 @@ defmodule Cluster.Peers do
 
   @doc "Ends those that still run."
   @spec abandon([t]) :: :ok
-  def abandon(peers), do: for({pid, _} <- peers, Process.alive?(pid), do: :peer.stop(pid)) && :ok
+  def abandon(peers) do
+    for {pid, _} <- peers, Process.alive?(pid), do: :peer.stop(pid)
+    :ok
+  end
 end
