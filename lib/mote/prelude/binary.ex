@@ -5,7 +5,7 @@ defmodule Mote.Prelude.Binary do
 
   alias Mote.Prelude.{Places, Text}
 
-  defpure bin_to_list(binary) when is_binary(binary), do: for(<<byte <- binary>>, do: byte)
+  defpure bin_to_list(binary), do: Mote.Total.binary_list(binary, :bytes)
   defpure list_to_bin(list) when is_list(list), do: Text.of_iodata(list)
   defpure copy(binary, n \\ 1) when is_binary(binary), do: Enum.join(List.duplicate(binary, n))
   defpure first(binary), do: :binary.at(binary, 0)

@@ -24,10 +24,10 @@ defmodule Mote.Prelude.Casing do
   @title table.(&String.capitalize/1)
 
   defpure upcase(text) when is_binary(text),
-    do: changed(text, Mote.Total.ascii_changed(text, :upcase), ?a, -32)
+    do: changed(text, Mote.Total.text_changed(text, :upcase), ?a, -32)
 
   defpure downcase(text) when is_binary(text),
-    do: changed(text, Mote.Total.ascii_changed(text, :downcase), ?A, 32)
+    do: changed(text, Mote.Total.text_changed(text, :downcase), ?A, 32)
 
   defpure changed(text, nil, a, by), do: parts(text, a, by)
   defpure changed(_, changed, _, _), do: changed

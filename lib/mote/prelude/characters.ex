@@ -6,34 +6,24 @@ defmodule Mote.Prelude.Characters do
   @moduledoc false
   use Mote.Behaviour
 
-  {firsts, classes} = Mote.Prelude.CodePoints.runs()
-  @firsts firsts
+  {pages, numbers, classes} = Mote.Prelude.CodePoints.classes()
+  @pages pages
+  @numbers numbers
   @classes classes
+  @page Mote.Prelude.CodePoints.page()
 
   # Some releases of Erlang let nothing but another picture follow a picture with a joiner.
   @joined if Mote.Prelude.CodePoints.one?([0x2764, 0x200D, 0x301]),
             do: :picture_joined,
             else: :picture_joined_only
 
-  # Most text consists of these. They need no search: their class is `:other`, as a test makes sure.
-  defguardp other(c)
-            when c in 0x20..0x7E or c in 0xAF..0x2FF or c in 0x370..0x482 or c in 0x1E00..0x1FFF or
-                   c in 0x3041..0x3096 or c in 0x309D..0x30FF or c in 0x4E00..0x9FFF
-
-  defpure class(c) when other(c), do: :other
-
-  defpure class(c) when c in 0xAC00..0xD7A3,
-    do: if(rem(c - 0xAC00, 28) == 0, do: :vowel_ended, else: :trailing_ended)
-
-  defpure class(c), do: class(c, 0, tuple_size(@firsts))
-
-  # Of the run that `c` is in: one from `low` on and before `high`.
-  defpure class(_, low, high) when high - low == 1, do: elem(@classes, low)
-
-  defpure class(c, low, high) do
-    middle = div(low + high, 2)
-    if elem(@firsts, middle) > c, do: class(c, low, middle), else: class(c, middle, high)
+  # By its page, which has a number for each class.
+  defpure class(c) when c < byte_size(@pages) * @page do
+    page = :binary.at(@pages, div(c, @page))
+    elem(@classes, :binary.at(@numbers, page * @page + rem(c, @page)))
   end
+
+  defpure class(_), do: :other
 
   # The state after a code point of a class that belongs to the character before it; nil if it begins a new one.
   defpure follows(:cr, :lf), do: :lf
@@ -67,62 +57,67 @@ defmodule Mote.Prelude.Characters do
   defpure begins(class) when class in [:extending, :joiner, :linker, :spacing], do: :other
   defpure begins(class), do: class
 
-  defpure graphemes(text), do: graphemes(text, [], :start)
+  defpure graphemes(text) do
+    {bytes, _} = Mote.Total.text_run(text, :plain, byte_size(text))
 
-  defpure graphemes("", done, _), do: Enum.reverse(done)
+    if bytes == byte_size(text),
+      do: Mote.Total.binary_split(text, ""),
+      else: Enum.reverse(backwards(text))
+  end
 
-  defpure graphemes(<<c::utf8, rest::binary>>, done, state) when other(c) and state != :prepended,
-    do: graphemes(rest, [<<c::utf8>> | done], :other)
+  # The last character first.
+  defpure backwards(text), do: backwards(text, text, :start, [])
 
-  defpure graphemes(<<c::utf8, rest::binary>>, done, state) do
+  # `from` is the text from the beginning of the character that `text` goes on, or begins behind, in a state.
+  defpure backwards("", from, _, done), do: character(from, "", done)
+
+  defpure backwards(<<c::utf8, rest::binary>> = text, from, state, done) do
     class = class(c)
 
     case follows(state, class) do
-      nil ->
-        graphemes(rest, [<<c::utf8>> | done], begins(class))
-
-      state ->
-        [character | done] = done
-        graphemes(rest, [character <> <<c::utf8>> | done], state)
+      nil -> backwards(rest, text, begins(class), character(from, text, done))
+      state -> backwards(rest, from, state, done)
     end
   end
 
   # A byte that is not of UTF-8.
-  defpure graphemes(<<byte, rest::binary>>, done, _), do: graphemes(rest, [<<byte>> | done], :control)
+  defpure backwards(<<_, rest::binary>> = text, from, _, done),
+    do: backwards(rest, text, :control, character(from, text, done))
+
+  defpure character(from, text, done) do
+    size = byte_size(from) - byte_size(text)
+    if size == 0, do: done, else: [binary_part(from, 0, size) | done]
+  end
 
   # -- places --------------------------------------------------------------------------------------------------
 
   # Where the first `n` characters end, and how many the text has too few.
   defpure skip(text, n) do
-    run = Mote.Total.ascii_run(text, 0)
-
-    # What is printable of ASCII is a character each, but something may follow the last of them.
-    case run == byte_size(text) do
-      true -> {min(n, run), n - min(n, run)}
-      false when n < run -> {n, 0}
-      false when run == 0 -> skip(text, n, 0, :start)
-      false -> skip(binary_part(text, run - 1, byte_size(text) - run + 1), n - run + 1, run - 1, :start)
-    end
+    {rest, n} = skip(text, n, :start)
+    {byte_size(text) - byte_size(rest), n}
   end
 
-  defpure skip("", n, at, _), do: {at, n}
+  defpure skip("", n, _), do: {"", n}
 
-  defpure skip(<<c::utf8, rest::binary>>, n, at, state) when other(c) and state != :prepended,
-    do: if(n == 0, do: {at, 0}, else: skip(rest, n - 1, at + byte_size(<<c::utf8>>), :other))
-
-  defpure skip(<<c::utf8, rest::binary>>, n, at, state) do
+  defpure skip(<<c::utf8, rest::binary>> = text, n, state) do
     class = class(c)
-    after_it = at + byte_size(<<c::utf8>>)
 
     case follows(state, class) do
-      nil when n == 0 -> {at, 0}
-      nil -> skip(rest, n - 1, after_it, begins(class))
-      state -> skip(rest, n, after_it, state)
+      nil when n == 0 -> {text, 0}
+      nil when class == :other -> skip_plain(text, n, rest, Mote.Total.text_run(text, :plain, n))
+      nil -> skip(rest, n - 1, begins(class))
+      state -> skip(rest, n, state)
     end
   end
 
-  defpure skip(<<_, rest::binary>>, n, at, _),
-    do: if(n == 0, do: {at, 0}, else: skip(rest, n - 1, at + 1, :control))
+  defpure skip(<<_, rest::binary>> = text, n, _),
+    do: if(n == 0, do: {text, 0}, else: skip(rest, n - 1, :control))
+
+  # All that are plain, at once; or the first one.
+  defpure skip_plain(_, n, rest, {0, _}), do: skip(rest, n - 1, :other)
+
+  defpure skip_plain(text, n, _, {bytes, count}),
+    do: skip(binary_part(text, bytes, byte_size(text) - bytes), n - count, :other)
 
   defpure count(text) when is_binary(text) do
     {_, left} = skip(text, byte_size(text))
@@ -134,9 +129,6 @@ defmodule Mote.Prelude.Characters do
   defguardp white(c)
             when c in 9..13 or c in [0x20, 0x85, 0xA0, 0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000] or
                    c in 0x2000..0x200A
-
-  # Where a line may break there.
-  defguardp breaks(c) when white(c) and c not in [0xA0, 0x2007, 0x202F]
 
   # Where something other than white space begins.
   defpure leading(text, at) do
@@ -160,29 +152,4 @@ defmodule Mote.Prelude.Characters do
   defpure start(text, at, first) do
     if at > first and :binary.at(text, at) in 0x80..0xBF, do: start(text, at - 1, first), else: at
   end
-
-  # What is between breaks: `from` is where the last one has ended.
-  defpure words(text, from, at, done) when at == byte_size(text), do: Enum.reverse(word(text, from, at, done))
-
-  # What is of ASCII is looked at where it is: taking the rest of the text off would cost a binary.
-  defpure words(text, from, at, done) do
-    case :binary.at(text, at) do
-      c when c < 128 and breaks(c) -> after_word(text, from, at, 1, done)
-      c when c < 128 -> words(text, from, at + 1, done)
-      _ -> beyond_ascii(text, from, at, done)
-    end
-  end
-
-  defpure beyond_ascii(text, from, at, done) do
-    case binary_part(text, at, byte_size(text) - at) do
-      <<c::utf8, _::binary>> when breaks(c) -> after_word(text, from, at, byte_size(<<c::utf8>>), done)
-      _ -> words(text, from, at + 1, done)
-    end
-  end
-
-  defpure after_word(text, from, at, size, done),
-    do: words(text, at + size, at + size, word(text, from, at, done))
-
-  defpure word(_, from, from, done), do: done
-  defpure word(text, from, at, done), do: [binary_part(text, from, at - from) | done]
 end

@@ -4,30 +4,35 @@ defmodule Mote.Prelude.CodePoints do
   # the tables that Elixir has there.
   @moduledoc false
 
-  # No code point beyond is anything but `:other`, except for those of 0xE0000.
-  @asked [0x00..0xD7FF, 0xE000..0x1FFFF, 0xE0000..0xE0FFF]
+  @page 128
+
+  @doc "The size of a page."
+  @spec page() :: pos_integer
+  def page, do: @page
 
   @doc """
-  The first code point of each run of code points of the same class, in ascending order, and the classes of the runs.
+  The number of each page of code points, a byte each; the number of the class of each code point, page after page, a byte
+  each; and the classes. Equal pages are there once. Code points behind the pages are `:other`.
   """
-  @spec runs() :: {tuple, tuple}
-  def runs do
-    {firsts, classes} =
-      @asked
-      |> Enum.flat_map(&runs/1)
-      |> Enum.concat([{0xE1000, :other}])
-      |> Enum.dedup_by(fn {_, class} -> class end)
-      |> Enum.unzip()
-
-    {List.to_tuple(firsts), List.to_tuple(classes)}
+  @spec classes() :: {binary, binary, tuple}
+  def classes do
+    pages = for first <- 0..0xE0FFF//@page, do: for(c <- first..(first + @page - 1), do: asked(c))
+    {pages, different} = numbered(pages)
+    {classes, names} = numbered(Enum.concat(different))
+    {pages, classes, List.to_tuple(names)}
   end
 
-  # What is between the ranges is `:other`.
-  defp runs(first..last//1) do
-    for(c <- first..last, do: {c, class(c)})
-    |> Enum.dedup_by(fn {_, class} -> class end)
-    |> Enum.concat([{last + 1, :other}])
+  # Which one of the different ones each of them is.
+  defp numbered(all) do
+    different = Enum.uniq(all)
+    true = length(different) <= 256
+    number = different |> Enum.with_index() |> Map.new()
+    {for(one <- all, into: <<>>, do: <<Map.fetch!(number, one)>>), different}
   end
+
+  # What is between these is `:other`, or no code point.
+  defp asked(c) when c in 0..0xD7FF or c in 0xE000..0x1FFFF or c in 0xE0000..0xE0FFF, do: class(c)
+  defp asked(_), do: :other
 
   defp class(?\r), do: :cr
   defp class(?\n), do: :lf
@@ -38,7 +43,9 @@ defmodule Mote.Prelude.CodePoints do
   defp class(c) when c in 0x1100..0x115F or c in 0xA960..0xA97C, do: :leading
   defp class(c) when c in 0x1160..0x11A7 or c in 0xD7B0..0xD7C6, do: :vowel
   defp class(c) when c in 0x11A8..0x11FF or c in 0xD7CB..0xD7FB, do: :trailing
-  defp class(c) when c in 0xAC00..0xD7A3, do: :syllable
+
+  defp class(c) when c in 0xAC00..0xD7A3,
+    do: if(rem(c - 0xAC00, 28) == 0, do: :vowel_ended, else: :trailing_ended)
 
   defp class(c) do
     cond do

@@ -18,7 +18,7 @@ defmodule Mote.Prelude.Erlang do
   end
 
   defpure binary_to_integer(text, base), do: Whole.whole(text, base)
-  defpure binary_to_list(binary) when is_binary(binary), do: for(<<byte <- binary>>, do: byte)
+  defpure binary_to_list(binary), do: Mote.Total.binary_list(binary, :bytes)
   defpure integer_to_binary(n), do: Whole.text(n)
   defpure integer_to_binary(n, base), do: Whole.text(n, base)
   defpure iolist_size(iodata), do: Text.bytes(iodata)

@@ -52,9 +52,13 @@ defmodule Mote.Prelude.Places do
     case pattern do
       "" -> split_characters(text, most, trim)
       [] -> last_part(text, trim, [])
+      part when is_binary(part) and most == 0 -> trimmed(Mote.Total.binary_split(text, part), trim)
       pattern -> cut(text, pattern(pattern), 0, most, trim, [])
     end
   end
+
+  defpure trimmed(parts, false), do: parts
+  defpure trimmed(parts, true), do: for(part when part != "" <- parts, do: part)
 
   # As many parts as there are: never the last one.
   defpure most(:infinity), do: 0
@@ -124,8 +128,11 @@ defmodule Mote.Prelude.Places do
   defpure between([character | rest], at, places),
     do: between(rest, at + byte_size(character), [{at, 0} | places])
 
-  defpure replace(text, pattern, new, options \\ []) when is_binary(new),
-    do: with_new(text, places(text, pattern, options), new, 0, [])
+  defpure replace(text, pattern, new, options \\ []) when is_binary(new) do
+    if is_binary(pattern) and pattern != "" and options == [],
+      do: Text.joined(Mote.Total.binary_split(text, pattern), new),
+      else: with_new(text, places(text, pattern, options), new, 0, [])
+  end
 
   defpure with_new(text, [], _, from, parts),
     do: Text.joined(Enum.reverse([from(text, from) | parts]), "")

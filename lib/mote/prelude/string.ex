@@ -6,7 +6,7 @@ defmodule Mote.Prelude.String do
 
   require Mote.Prelude
 
-  alias Mote.Prelude.{Characters, Places, Text}
+  alias Mote.Prelude.{Characters, Places}
 
   defpure contains?(text, parts) when is_binary(text) and is_list(parts), do: any_part?(text, parts)
   defpure contains?(text, part), do: Places.found(text, part, 0) != nil
@@ -34,7 +34,7 @@ defmodule Mote.Prelude.String do
 
   # -- white space ---------------------------------------------------------------------------------------------
 
-  defpure split(text), do: Characters.words(text, 0, 0, [])
+  defpure split(text), do: Mote.Total.binary_split(text, nil)
 
   defpure trim_leading(text), do: from(text, Characters.leading(text, 0))
   defpure trim_trailing(text), do: binary_part(text, 0, Characters.trailing(text, byte_size(text), 0))
@@ -45,8 +45,8 @@ defmodule Mote.Prelude.String do
   defpure characters(text), do: Characters.count(text)
 
   defpure reverse(text) do
-    case Mote.Total.ascii_changed(text, :reverse) do
-      nil -> Enum.join(Enum.reverse(graphemes(text)))
+    case Mote.Total.text_changed(text, :reverse) do
+      nil -> Enum.join(Characters.backwards(text))
       reversed -> reversed
     end
   end
@@ -97,7 +97,8 @@ defmodule Mote.Prelude.String do
   defpure slice_range(text, first, last, step \\ 1),
     do: Enum.join(Mote.Prelude.Enum.slice_range(graphemes(text), first, last, step))
 
-  defpure charlist(text) when is_binary(text), do: Text.charlist(text)
+  defpure charlist(text), do: Mote.Total.binary_list(text, :utf8)
+  defpure codepoints(text), do: Mote.Total.binary_split(text, "")
 
   # -- more of bytes and characters ----------------------------------------------------------------------------
 
@@ -118,11 +119,10 @@ defmodule Mote.Prelude.String do
 
   defpure valid?(text, algorithm) when algorithm in [:default, :fast_ascii], do: valid?(text)
 
-  defpure valid?(text) when is_binary(text), do: valid_points?(from(text, Mote.Total.ascii_run(text, 0)))
-
-  defpure valid_points?(""), do: true
-  defpure valid_points?(<<_::utf8, rest::binary>>), do: valid_points?(rest)
-  defpure valid_points?(_), do: false
+  defpure valid?(text) do
+    {bytes, _} = Mote.Total.text_run(text, :utf8, byte_size(text))
+    bytes == byte_size(text)
+  end
 
   # -- text that is cut off within a code point ------------------------------------------------------------------
 

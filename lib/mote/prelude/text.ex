@@ -12,46 +12,36 @@ defmodule Mote.Prelude.Text do
   # -- characters and texts ------------------------------------------------------------------------------------
 
   # `List.to_string/1`, which is also what `to_string/1` does with a list.
-  defpure of_list(list) when is_list(list), do: joined(Enum.reverse(texts(list, [])), "")
+  defpure of_list(list), do: Mote.Total.binary_join(flat(list), :utf8)
 
-  defpure texts([], done), do: done
-  defpure texts([c | rest], done) when is_integer(c), do: texts(rest, [<<c::utf8>> | done])
-  defpure texts([list | rest], done) when is_list(list), do: texts(rest, texts(list, done))
-  defpure texts([text | rest], done), do: texts(rest, [valid(text, text) | done])
-  defpure texts(text, done), do: [valid(text, text) | done]
+  # All that is in lists of lists, as one list. A binary may be the end of each.
+  defpure flat(list) when is_list(list), do: if(flat?(list), do: list, else: Enum.reverse(elements(list, [])))
+
+  defpure flat?([]), do: true
+  defpure flat?([x | rest]) when not is_list(x), do: flat?(rest)
+  defpure flat?(_), do: false
+
+  defpure elements([], done), do: done
+  defpure elements([x | rest], done) when is_list(x), do: elements(rest, elements(x, done))
+  defpure elements([x | rest], done), do: elements(rest, [x | done])
+  defpure elements(binary, done) when is_binary(binary), do: [binary | done]
 
   defpure of_ascii([_ | _] = list), do: of_list(Enum.map(list, fn c when c in 0..127 -> c end))
-
-  # The text itself, if it is one from here on.
-  defpure valid("", text), do: text
-  defpure valid(<<_::utf8, rest::binary>>, text), do: valid(rest, text)
 
   defpure of_chardata(text) when is_binary(text), do: text
   defpure of_chardata(list), do: of_list(list)
 
   # `List.to_charlist/1`.
-  defpure characters(list) when is_list(list), do: Enum.reverse(points(list, []))
-
-  defpure points([], done), do: done
-  defpure points([c | rest], done) when is_integer(c), do: points(rest, points(<<c::utf8>>, done))
-  defpure points([other | rest], done), do: points(rest, points(other, done))
-  defpure points("", done), do: done
-  defpure points(<<c::utf8, rest::binary>>, done), do: points(rest, [c | done])
+  defpure characters(list), do: Mote.Total.binary_list(of_list(list), :utf8)
 
   # `Kernel.to_charlist/1`.
   defpure charlist(list) when is_list(list), do: list
-  defpure charlist(other), do: Enum.reverse(points(to_string(other), []))
+  defpure charlist(other), do: Mote.Total.binary_list(to_string(other), :utf8)
 
   # -- bytes and binaries --------------------------------------------------------------------------------------
 
   defpure of_iodata(binary) when is_binary(binary), do: binary
-  defpure of_iodata(list) when is_list(list), do: joined(Enum.reverse(binaries(list, [])), "")
-
-  defpure binaries([], done), do: done
-  defpure binaries([byte | rest], done) when byte in 0..255, do: binaries(rest, [<<byte>> | done])
-  defpure binaries([list | rest], done) when is_list(list), do: binaries(rest, binaries(list, done))
-  defpure binaries([binary | rest], done) when is_binary(binary), do: binaries(rest, [binary | done])
-  defpure binaries(binary, done) when is_binary(binary), do: [binary | done]
+  defpure of_iodata(list), do: Mote.Total.binary_join(flat(list), :bytes)
 
   defpure bytes(iodata), do: byte_size(of_iodata(iodata))
 
@@ -61,5 +51,5 @@ defmodule Mote.Prelude.Text do
   defpure of_atom(nil), do: "nil"
   defpure of_atom(atom) when is_atom(atom), do: to_string(atom)
 
-  defpure of_atom_characters(atom), do: Enum.reverse(points(of_atom(atom), []))
+  defpure of_atom_characters(atom), do: charlist(of_atom(atom))
 end

@@ -199,7 +199,17 @@ defmodule Mote.Total.Binaries do
       else: for(bits <- list, into: <<>>, do: bits)
   end
 
+  def binary_join(list, kind) when is_list(list) and kind in [:bytes, :utf8] do
+    parts = if List.improper?(list), do: [nil], else: Enum.map(list, &part(&1, kind))
+    if Enum.all?(parts, &is_binary/1), do: IO.iodata_to_binary(parts), else: @none
+  end
+
   def binary_join(_, _), do: @none
+
+  defp part(byte, :bytes) when byte in 0..255, do: <<byte>>
+  defp part(c, :utf8) when c in 0..0xD7FF or c in 0xE000..0x10FFFF, do: <<c::utf8>>
+  defp part(bytes, kind) when is_binary(bytes), do: if(kind == :bytes or String.valid?(bytes), do: bytes)
+  defp part(_, _), do: nil
 
   defp binaries([binary | rest], count) when is_binary(binary), do: binaries(rest, count + 1)
   defp binaries(rest, count), do: {count, rest}
@@ -211,25 +221,58 @@ defmodule Mote.Total.Binaries do
   def carried_text(term) when is_pid(term) or is_reference(term) or is_port(term), do: inspect(term)
   def carried_text(_), do: @none
 
-  def ascii_run(binary, from)
-      when is_binary(binary) and is_integer(from) and from >= 0 and from <= byte_size(binary),
-      do: printable(:erlang.binary_part(binary, from, byte_size(binary) - from), 0)
+  # Characters by themselves, whatever others of these are beside them.
+  defguardp plain(c)
+            when c in 0x20..0x7E or c in 0xAF..0x2FF or c in 0x370..0x482 or c in 0x5D0..0x5EA or
+                   c in 0x1E00..0x1FFF or c in 0x2010..0x2027 or c in 0x20A0..0x20BF or c in 0x3001..0x3029 or
+                   c in 0x3041..0x3096 or c in 0x309D..0x30FF or c in 0x4E00..0x9FFF or c in 0xFF01..0xFF9D
 
-  def ascii_run(_, _), do: @none
+  # Letters that have the same upper and lower case in all releases of Unicode, and characters without any.
+  defguardp of_known_case(c)
+            when c in 0..0x17F or c in 0x370..0x52F or c in 0x5D0..0x5EA or c in 0x2000..0x20BF or
+                   c in 0x3000..0x9FFF or c in 0xFE00..0xFE0F or c in 0x1F300..0x1FAFF
 
-  defp printable(<<c, rest::binary>>, n) when c in 0x20..0x7E, do: printable(rest, n + 1)
-  defp printable(_, n), do: n
+  def text_run(binary, kind, most)
+      when is_binary(binary) and kind in [:plain, :utf8] and is_integer(most) and most >= 0,
+      do: run(binary, kind, most, 0, 0)
 
-  def ascii_changed(binary, how) when is_binary(binary) and how in [:upcase, :downcase] do
-    if for(<<c <- binary>>, c > 127, do: c) == [], do: apply(String, how, [binary, :ascii])
+  def text_run(_, _, _), do: @none
+
+  defp run(<<c::utf8, rest::binary>>, kind, most, bytes, n) when n < most and (kind == :utf8 or plain(c)),
+    do: run(rest, kind, most, bytes + byte_size(<<c::utf8>>), n + 1)
+
+  defp run(_, _, _, bytes, n), do: {bytes, n}
+
+  def text_changed(binary, :reverse) when is_binary(binary) do
+    {bytes, _} = run(binary, :plain, byte_size(binary), 0, 0)
+    if bytes == byte_size(binary), do: String.reverse(binary)
   end
 
-  def ascii_changed(binary, :reverse) when is_binary(binary) do
-    if ascii_run(binary, 0) == byte_size(binary),
-      do: binary |> :binary.bin_to_list() |> :lists.reverse() |> :erlang.list_to_binary()
+  def text_changed(binary, how) when is_binary(binary) and how in [:upcase, :downcase] do
+    if of_known_case?(binary), do: apply(String, how, [binary])
   end
 
-  def ascii_changed(_, _), do: @none
+  def text_changed(_, _), do: @none
+
+  defp of_known_case?(""), do: true
+  defp of_known_case?(<<c::utf8, rest::binary>>) when of_known_case(c), do: of_known_case?(rest)
+  defp of_known_case?(_), do: false
+
+  def binary_list(binary, :bytes) when is_binary(binary), do: :binary.bin_to_list(binary)
+
+  def binary_list(binary, :utf8) when is_binary(binary) do
+    if String.valid?(binary), do: String.to_charlist(binary), else: @none
+  end
+
+  def binary_list(_, _), do: @none
+
+  def binary_split(binary, nil) when is_binary(binary), do: String.split(binary)
+  def binary_split(binary, "") when is_binary(binary), do: String.codepoints(binary)
+
+  def binary_split(binary, part) when is_binary(binary) and is_binary(part),
+    do: :binary.split(binary, part, [:global])
+
+  def binary_split(_, _), do: @none
 
   def to_string(n) when is_integer(n), do: Integers.text(n)
   def to_string(f) when is_float(f), do: Float.to_string(f)

@@ -192,8 +192,10 @@ defmodule Mote.Behaviour.ProgramsTest do
     :utf8_bits,
     :binary_find,
     :binary_join,
-    :ascii_run,
-    :ascii_changed,
+    :text_run,
+    :text_changed,
+    :binary_list,
+    :binary_split,
     :carried_text,
     :regex_run,
     :regex_names

@@ -78,8 +78,13 @@ defmodule Mote.Values.FuelTest do
     defpure once(:bits, a, b), do: <<1::3, a::binary, b::binary, 0::5>>
     defpure once(:join_odd, a, b), do: <<a::binary, b::binary, 0xD800::utf8>>
     defpure once(:find, a, b), do: Mote.Total.binary_find(a, b, 1)
-    defpure once(:ascii, a, _), do: Mote.Total.ascii_run(a, 0)
-    defpure once(:backwards, a, _), do: Mote.Total.ascii_changed(a, :reverse)
+    defpure once(:plain, a, _), do: Mote.Total.text_run(a, :plain, 1_000_000)
+    defpure once(:backwards, a, _), do: Mote.Total.text_changed(a, :reverse)
+    defpure once(:byte_list, a, _), do: Mote.Total.binary_list(a, :bytes)
+    defpure once(:of_bytes, a, b), do: Mote.Total.binary_join([a, 0, b], :bytes)
+    defpure once(:of_text, a, b), do: Mote.Total.binary_join([a, 0, b], :utf8)
+    defpure once(:parts, a, b), do: Mote.Total.binary_split(a, b)
+    defpure once(:words, a, _), do: Mote.Total.binary_split(a, nil)
     defpure once(:join_all, a, b), do: Mote.Total.binary_join([b, a, a], b)
     defpure once(:join_list, a, b), do: Mote.Total.binary_join(a, b)
     defpure once(:eq, a, b), do: a == b
@@ -230,7 +235,20 @@ defmodule Mote.Values.FuelTest do
       # A pattern that does not fit is paid for by machines only.
       constant({[:fetch], keyed(some)}),
       constant(
-        {[:join, :bits, :join_odd, :bytes, :join_all, :ascii, :backwards], pairs(one_of([bytes, printable]))}
+        {[
+           :join,
+           :bits,
+           :join_odd,
+           :bytes,
+           :join_all,
+           :plain,
+           :backwards,
+           :byte_list,
+           :parts,
+           :words,
+           :of_bytes,
+           :of_text
+         ], pairs(one_of([bytes, printable]))}
       ),
       constant({[:find], {bytes, one_of([member_of(["a", <<0, 1>>, <<0>>]), binary(max_length: 2), bytes])}}),
       constant({[:join_list], {map({list_of(bytes, max_length: 90), other()}, &maybe_improper/1), bytes}}),

@@ -2,6 +2,7 @@
 //!
 //! A position counts bits from the start. A specification of an integer or float is `bits * 4 + signed * 2 + little`.
 //! Whatever lies outside of the binary has no answer.
+use super::characters::first_character;
 use super::types::as_binary;
 use crate::heap::Heap;
 use crate::values::bits::Bits;
@@ -12,6 +13,8 @@ use std::ops::Range;
 const SHIFTED_AT_ONCE: usize = 1 << 12;
 /// The most bits of an integer.
 pub(crate) const INTEGER_BITS: usize = 64;
+/// The most bytes of a character.
+const MOST_BYTES: usize = 4;
 
 /// The way in which the bits of a number are to be understood.
 #[derive(Clone, Copy)]
@@ -167,20 +170,9 @@ fn shifted(heap: &mut Heap, bits: Bits<'_>) -> Value {
 /// The character in UTF-8 at a position.
 pub(crate) fn bin_utf8(binary: Value, position: Value) -> Value {
     let character = || {
-        let all = binary.as_bits()?;
-        let length = match bits_at(all, position, 8)?.number() {
-            0..0x80 => 1,
-            0xC0..0xE0 => 2,
-            0xE0..0xF0 => 3,
-            0xF0..0xF8 => 4,
-            _ => return None,
-        };
-        let character = bits_at(all, position, length * 8)?;
-        let mut encoded = [0; 4];
-        for (to, byte) in encoded.iter_mut().zip(character.each_byte()) {
-            *to = byte;
-        }
-        std::str::from_utf8(&encoded[..length]).ok()?.chars().next()
+        let rest = rest(binary.as_bits()?, position)?;
+        let most = rest.len().min(8 * MOST_BYTES) / 8 * 8;
+        first_character(&rest.part(0..most).padded())
     };
     match character() {
         Some(character) => Value::fixnum(u32::from(character).into()),

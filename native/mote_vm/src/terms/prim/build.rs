@@ -3,6 +3,7 @@ mod bit_string;
 
 use super::arith::as_f64;
 use super::binaries::{as_character, INTEGER_BITS};
+use super::characters::is_text;
 use super::integers::lowest_bits;
 use super::lists::Elements;
 use super::types::as_binary;
@@ -89,7 +90,8 @@ fn is_whole(spec: Value) -> bool {
 }
 
 /// `binary_join(list, joiner)`: a binary of all those in a proper list, with another one between each two of them; of a list of
-/// bitstrings, if that is `nil`. What is put together is paid for also if a later element is no binary.
+/// bitstrings, if that is `nil`; of bytes and binaries, if it is `:bytes`; of characters and texts, if it is `:utf8`. What is put
+/// together is paid for also if a later element is of another kind.
 pub(crate) fn binary_join(heap: &mut Heap, list: Value, joiner: Value) -> Value {
     let mut bits = BitString::default();
     match join(heap, &mut bits, list, joiner) {
@@ -99,21 +101,32 @@ pub(crate) fn binary_join(heap: &mut Heap, list: Value, joiner: Value) -> Value 
 }
 
 fn join(heap: &mut Heap, bits: &mut BitString, list: Value, joiner: Value) -> Option<()> {
-    let (joiner, of_bits) = match joiner == Value::NIL {
-        true => (&[][..], true),
-        false => (as_binary(joiner)?, false),
+    let between = Bits::of(as_binary(joiner).unwrap_or(&[]));
+    let kind = match as_binary(joiner) {
+        Some(_) => "",
+        None if joiner == Value::NIL => "bits",
+        None => joiner.as_atom()?.name(),
     };
     let mut elements = Elements::of(list);
     for (i, element) in elements.by_ref().enumerate() {
         heap.work.count(1).ok()?;
-        let more = element.as_bits()?;
-        if !of_bits && as_binary(element).is_none() {
-            return None;
-        }
         if i > 0 {
-            copy(heap, bits, Bits::of(joiner))?;
+            copy(heap, bits, between)?;
         }
-        copy(heap, bits, more)?;
+        match (kind, element.as_fixnum(), as_binary(element)) {
+            ("utf8", Some(_), _) => {
+                bits.extend(as_character(element)?.encode_utf8(&mut [0; 4]).as_bytes());
+                bits.pay_for(0, &mut heap.work).ok()?;
+            }
+            ("bytes", Some(byte), _) => {
+                bits.extend(&[u8::try_from(byte).ok()?]);
+                bits.pay_for(0, &mut heap.work).ok()?;
+            }
+            ("utf8", _, Some(text)) if !is_text(&mut heap.work, text).ok()? => return None,
+            ("" | "bytes" | "utf8", _, Some(bytes)) => copy(heap, bits, Bits::of(bytes))?,
+            ("bits", ..) => copy(heap, bits, element.as_bits()?)?,
+            _ => return None,
+        }
     }
     elements.ended_properly().then_some(())
 }
@@ -186,6 +199,7 @@ fn add(
 mod tests {
     use super::super::binaries::bin_int;
     use super::*;
+    use crate::base::atom::Atom;
     use crate::testing::terms::{bitstring, heap};
     use proptest::prelude::*;
 
@@ -236,7 +250,7 @@ mod tests {
     fn binaries_of_a_list_are_joined() {
         let mut heap = heap();
         let [odd, rest] = [(4, 6), (4, 2)].map(|(n, at)| bitstring(&mut heap, &vec![true; n], at));
-        let [a, b, none] = [&b"a"[..], b"bc", b""].map(|bytes| heap.bytes(bytes));
+        let [a, b, none, byte] = [&b"a"[..], b"bc", b"", b"\xE4"].map(|bytes| heap.bytes(bytes));
         let mut joined = |elements: &[Value], end: Value, joiner: Value| {
             let list = elements
                 .iter()
@@ -256,6 +270,17 @@ mod tests {
         assert_eq!(joined(&[a, Value::NIL], empty, b), None);
         assert_eq!(joined(&[a, b], a, b), None);
         assert_eq!(joined(&[a, b], empty, empty), None);
+        let [bytes, utf8] = ["bytes", "utf8"].map(|kind| Value::atom(Atom::new(kind)));
+        let [high, wide] = [0xE4, 0x8A9E].map(Value::fixnum);
+        assert_eq!(joined(&[high, a], empty, bytes), Some(b"\xE4a".to_vec()));
+        assert_eq!(joined(&[wide], empty, bytes), None);
+        let text = "äa語".as_bytes();
+        assert_eq!(joined(&[high, a, wide], empty, utf8), Some(text.to_vec()));
+        for odd in [byte, Value::fixnum(0xD800), Value::fixnum(-1), empty] {
+            assert_eq!(joined(&[odd], empty, utf8), None);
+        }
+        assert_eq!(joined(&[odd], empty, bytes), None);
+        assert_eq!(joined(&[a], empty, Value::TRUE), None);
         assert_eq!(joined(&[a, odd], empty, b), None);
         assert_eq!(
             joined(&[odd, a, rest], empty, Value::NIL),

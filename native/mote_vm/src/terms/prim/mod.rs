@@ -11,10 +11,10 @@
 //! Integers that are too large to calculate with (crate::values::big, invariant 2) can be compared, and their type can be
 //! tested, but arithmetic neither takes nor returns them.
 pub(crate) mod arith;
-pub(crate) mod ascii;
 pub(crate) mod binaries;
 pub(crate) mod bits;
 pub(crate) mod build;
+pub(crate) mod characters;
 pub(crate) mod compare;
 pub(crate) mod enumerable;
 pub(crate) mod integers;
@@ -30,6 +30,7 @@ pub(crate) mod regexes;
 pub(crate) mod search;
 pub(crate) mod sorted_lists;
 pub(crate) mod sorting;
+pub(crate) mod split;
 pub(crate) mod subtract;
 mod table;
 pub(crate) mod text;

@@ -19,40 +19,44 @@ pub(crate) fn binary_find(work: &mut Work, binary: Value, part: Value, from: Val
     let Some((from, rest, part)) = arguments() else {
         return Value::NONE;
     };
-    match search(work, rest, part) {
+    match places(rest, part)(work, 0) {
         Ok(Some(at)) => Value::fixnum((from + at) as i64),
         Ok(None) => Value::NIL,
         Err(Over) => Value::NONE,
     }
 }
 
-fn search(work: &mut Work, text: &[u8], part: &[u8]) -> Result<Option<usize>, Over> {
-    // Wherever it is, as much is searched at least; looking for a long part begins with going through it.
-    let mut paid = part.len().min(text.len()) / COPIED;
-    work.count(paid)?;
-    if part.len() > text.len() {
-        return Ok(None);
-    }
-    let at_once = AT_ONCE.max(2 * part.len());
-    let mut start = 0;
-    loop {
-        let end = text.len().min(start + at_once);
-        let found = place(&text[start..end], part).map(|at| start + at);
-        let searched = found.map_or(end, |at| at + part.len()) / COPIED;
-        work.count(searched - paid)?;
-        paid = searched;
-        if found.is_some() || end == text.len() {
-            return Ok(found);
+/// Returns what finds the first place, at another one or behind it, where a part that is not empty stands in a text.
+pub(super) fn places<'t>(
+    text: &'t [u8],
+    part: &'t [u8],
+) -> impl FnMut(&mut Work, usize) -> Result<Option<usize>, Over> + 't {
+    let mut finder = None;
+    move |work, from| {
+        let text = &text[from..];
+        // Wherever it is, as much is searched at least; looking for a long part begins with going through it.
+        let mut paid = part.len().min(text.len()) / COPIED;
+        work.count(paid)?;
+        if part.len() > text.len() {
+            return Ok(None);
         }
-        // The part may begin before the end, and end behind it.
-        start = end - (part.len() - 1);
+        // The whole part is gone through here: it is no longer than the text, which is paid for.
+        let finder = finder.get_or_insert_with(|| memmem::Finder::new(part));
+        let at_once = AT_ONCE.max(2 * part.len());
+        let mut start = 0;
+        loop {
+            let end = text.len().min(start + at_once);
+            let found = finder.find(&text[start..end]).map(|at| start + at);
+            let searched = found.map_or(end, |at| at + part.len()) / COPIED;
+            work.count(searched - paid)?;
+            paid = searched;
+            if found.is_some() || end == text.len() {
+                return Ok(found.map(|at| from + at));
+            }
+            // The part may begin before the end, and end behind it.
+            start = end - (part.len() - 1);
+        }
     }
-}
-
-/// Goes through the whole part first: the caller has paid for no more than the text.
-fn place(text: &[u8], part: &[u8]) -> Option<usize> {
-    assert!(part.len() <= text.len());
-    memmem::find(text, part)
 }
 
 #[cfg(test)]

@@ -133,6 +133,10 @@ macro_rules! primitives {
             114 Sort      sort(a)             partial List    walks      ":lists.sort"    => sorted_lists::sort(heap, a);
             115 Keysort   keysort(a, b)       partial List    walks      ":lists.keysort" => sorted_lists::keysort(heap, a, b);
 
+            // The list of bytes, or of the characters in UTF-8; and what parts are between others.
+            116 BinaryList  binary_list(a, b)  partial List walks "Mote.Total.binary_list"  => characters::binary_list(heap, a, b);
+            117 BinarySplit binary_split(a, b) partial List walks "Mote.Total.binary_split" => split::binary_split(heap, a, b);
+
             // What patterns of bits that may be no whole bytes are made of, besides the five below.
             118 BinBits    bin_bits(a, b, c)    partial Any     walks      ""                         => binaries::bin_bits(heap, a, b, c);
             119 BinTail    bin_tail(a, b)       partial Any     walks      ""                         => binaries::bin_tail(heap, a, b);
@@ -154,9 +158,9 @@ macro_rules! primitives {
             // What String and Enum search texts with, and put them together with.
             132 BinaryFind binary_find(a, b, c) partial Any     walks      "Mote.Total.binary_find"   => search::binary_find(&mut heap.work, a, b, c);
             133 BinaryJoin binary_join(a, b)    partial Any     walks      "Mote.Total.binary_join"   => build::binary_join(heap, a, b);
-            // What String does at once where a text is of ASCII.
-            134 AsciiRun     ascii_run(a, b)     partial Fixnum walks "Mote.Total.ascii_run"     => ascii::ascii_run(&mut heap.work, a, b);
-            135 AsciiChanged ascii_changed(a, b) partial Any    walks "Mote.Total.ascii_changed" => ascii::ascii_changed(heap, a, b);
+            // What String does at once: where characters are plain ones, letters are well known, or parts are between others.
+            134 TextRun     text_run(a, b, c)  partial Tuple walks "Mote.Total.text_run"     => characters::text_run(heap, a, b, c);
+            135 TextChanged text_changed(a, b) partial Any   walks "Mote.Total.text_changed" => characters::text_changed(heap, a, b);
             // What `inspect` shows of what is only carried.
             136 CarriedText carried_text(a) partial Any free "Mote.Total.carried_text" => text::carried_text(heap, a);
 
