@@ -130,9 +130,13 @@ defmodule Mote.Prelude.Places do
 
   defpure replace(text, pattern, new, options \\ []) when is_binary(new) do
     if is_binary(pattern) and pattern != "" and options == [],
-      do: Text.joined(Mote.Total.binary_split(text, pattern), new),
+      do: put_between(Mote.Total.binary_split(text, pattern), new),
       else: with_new(text, places(text, pattern, options), new, 0, [])
   end
+
+  # Nothing is copied where there is nothing to replace.
+  defpure put_between([text], _), do: text
+  defpure put_between(parts, new), do: Text.joined(parts, new)
 
   defpure with_new(text, [], _, from, parts),
     do: Text.joined(Enum.reverse([from(text, from) | parts]), "")

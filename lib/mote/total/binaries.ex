@@ -229,7 +229,7 @@ defmodule Mote.Total.Binaries do
 
   # Letters that have the same upper and lower case in all releases of Unicode, and characters without any.
   defguardp of_known_case(c)
-            when c in 0..0x17F or c in 0x370..0x52F or c in 0x5D0..0x5EA or c in 0x2000..0x20BF or
+            when c in 0..0x17F or c in 0x300..0x52F or c in 0x5D0..0x5EA or c in 0x2000..0x20BF or
                    c in 0x3000..0x9FFF or c in 0xFE00..0xFE0F or c in 0x1F300..0x1FAFF
 
   def text_run(binary, kind, most)

@@ -59,7 +59,7 @@ fn is_plain(c: char) -> bool {
 /// Invariant 2.
 fn is_of_known_case(c: char) -> bool {
     matches!(u32::from(c),
-        0..=0x17F | 0x370..=0x52F | 0x5D0..=0x5EA | 0x2000..=0x20BF | 0x3000..=0x9FFF | 0xFE00..=0xFE0F | 0x1F300..=0x1FAFF)
+        0..=0x17F | 0x300..=0x52F | 0x5D0..=0x5EA | 0x2000..=0x20BF | 0x3000..=0x9FFF | 0xFE00..=0xFE0F | 0x1F300..=0x1FAFF)
 }
 
 /// `text_run(binary, kind, most)`: `{bytes, characters}` of the plain characters that a binary begins with, or with `:utf8` of any;
@@ -124,26 +124,31 @@ pub(super) fn is_text(work: &mut Work, bytes: &[u8]) -> Result<bool, Over> {
 
 /// `binary_list(binary, kind)`: the list of its bytes, or with `:utf8` of the characters of a text.
 pub(crate) fn binary_list(heap: &mut Heap, binary: Value, kind: Value) -> Value {
-    let next: fn(&[u8]) -> Option<(u32, usize)> = match kind.as_atom().map(|kind| kind.name()) {
-        Some("bytes") => |rest| rest.first().map(|byte| (u32::from(*byte), 1)),
-        Some("utf8") => |rest| first_character(rest).map(|c| (u32::from(c), c.len_utf8())),
-        _ => return Value::NONE,
+    let mut listed = || match (as_binary(binary)?, kind.as_atom()?.name()) {
+        (bytes, "bytes") => list(heap, bytes, |rest| Some((u32::from(*rest.first()?), 1))),
+        (text, "utf8") => list(heap, text, |rest| {
+            first_character(rest).map(|c| (u32::from(c), c.len_utf8()))
+        }),
+        _ => None,
     };
-    let Some(mut rest) = as_binary(binary) else {
-        return Value::NONE;
-    };
+    listed().unwrap_or(Value::NONE)
+}
+
+/// The list of what some bytes consist of; `next` says what they begin with, and its size. None if that is nothing.
+#[inline(always)]
+fn list(
+    heap: &mut Heap,
+    mut rest: &[u8],
+    next: impl Fn(&[u8]) -> Option<(u32, usize)>,
+) -> Option<Value> {
     let mut list = ListBuilder::new();
-    while let Some((n, size)) = next(rest) {
+    while !rest.is_empty() {
+        let (n, size) = next(rest)?;
         rest = &rest[size..];
-        let pushed = list.push(heap, Value::fixnum(n.into()));
-        if pushed.is_none() || heap.work.count(1).is_err() {
-            return Value::NONE;
-        }
+        heap.work.count(1).ok()?;
+        list.push(heap, Value::fixnum(n.into()))?;
     }
-    match rest.is_empty() {
-        true => list.finish(Value::EMPTY_LIST),
-        false => Value::NONE,
-    }
+    Some(list.finish(Value::EMPTY_LIST))
 }
 
 /// A change that `text_changed` makes to a text.
