@@ -44,6 +44,8 @@ defmodule Mote.Behaviour.AST do
   #     {:attempt, l, e}                   a call that is protected; its value is {value, false}, or {:undefined, reason} if it fails
   #     {:letrec, l, [{key, [variable], e}], e}  until loops: functions that see the variables around them
   #     {:local, l, key, [e]}              until loops: calls one of these, inside of the nearest letrec
+  #     {:given, l, [variable], [e], e}    until check: the last with the values of the others, none of which sees what another
+  #                                        one binds, nor does the last; what follows sees what they bind
   #
   # Qualifiers are {:gen, l, pattern, [guard], source} and {:filter, l, e}; a source is {:list, l, e}, {:binary, l, e} or
   # {:range, l, first, last, step | nil}. Collectors are {:collect, e}, {:each, e} and

@@ -188,6 +188,17 @@ defmodule Mote.Behaviour.Check do
     {{:letrec, l, functions, e}, s}
   end
 
+  # A case over all of them, of which no tuple is built.
+  defp expr({:given, l, variables, es, body}, s) do
+    before = s.scope
+    {es, s} = args(es, s)
+    behind = s.scope
+    {variables, s} = Enum.map_reduce(variables, %{s | scope: before}, &bind(&1, l, &2))
+    {body, s} = expr(body, s)
+    clause = {:clause, l, {:tuple, l, Enum.map(variables, &{:bind, l, &1})}, [], body}
+    {{:case, l, {:tuple, l, es}, [clause], :case_clause}, %{s | scope: behind}}
+  end
+
   # It may be called anywhere, also where nothing has effects.
   defp expr({:fn, l, params, body}, s) do
     scoped(s, fn s ->

@@ -156,7 +156,20 @@ defmodule Mote.Behaviour.Loops do
     levels(quals, {:lit, l, []}, acc, step, {:sure, l, :reverse, [read]}, s)
   end
 
-  defp loop(l, quals, {:reduce, initial, acc, body}, _, s) do
+  # Elixir calculates what a loop begins with before it goes through what it was given.
+  defp loop(l, [{:gen, g, pattern, guards, source} | quals] = all, {:reduce, initial, acc, body}, used, s) do
+    with {:list, _, {:op, o, :elements, [source]}} <- source,
+         false <- quiet?(initial) do
+      {[source, initial], {matches, s}} = Enum.map_reduce([source, initial], {[], s}, &named/2)
+      gen = {:gen, g, pattern, guards, {:list, l, {:op, o, :elements, [source]}}}
+      loop = {:loop, l, [gen | quals], {:reduce, initial, acc, body}}
+      expr({:block, l, Enum.reverse([loop | matches])}, used, s)
+    else
+      _ -> reduce(l, all, {:reduce, initial, acc, body}, s)
+    end
+  end
+
+  defp reduce(l, quals, {:reduce, initial, acc, body}, s) do
     {initial, s} = expr(initial, true, s)
     {body, s} = expr(body, true, s)
 
@@ -165,6 +178,27 @@ defmodule Mote.Behaviour.Loops do
       build(quals, initials, [accs], nil, fn s -> {body, s} end, nil, s)
     else
       _ -> levels(quals, initial, acc, fn s -> {body, s} end, {:var, l, acc}, s)
+    end
+  end
+
+  # Whether it cannot be noticed when it is calculated.
+  defp quiet?({tag, _, es}) when tag == :tuple, do: Enum.all?(es, &quiet?/1)
+  defp quiet?({:cons, _, a, b}), do: quiet?(a) and quiet?(b)
+  defp quiet?(e), do: AST.simple?(e)
+
+  # A tuple stays one, so that its elements can be accumulators of their own.
+  defp named({:tuple, l, es}, acc) do
+    {es, acc} = Enum.map_reduce(es, acc, &named/2)
+    {{:tuple, l, es}, acc}
+  end
+
+  defp named(e, {matches, s}) do
+    if quiet?(e) do
+      {e, {matches, s}}
+    else
+      {variable, s} = fresh(:initial, s)
+      l = AST.line(e)
+      {{:var, l, variable}, {[{:match, l, {:bind, l, variable}, e} | matches], s}}
     end
   end
 

@@ -206,12 +206,13 @@ defmodule Mote.Behaviour.Syntax do
 
   defp node(:to_string, _, [value], env), do: Calls.text(value, env)
 
-  # Elsewhere than in a guard Kernel's macros raise where the name is no atom: the form of guards answers, too.
+  # By the form of guards, if the name is one: it looks at the term several times, which Kernel has inside of a case.
   defp node(name, meta, [term, struct], %{context: nil} = env) when name in [:is_struct, :is_exception] do
-    {variable, counter} = fresh(:term)
-    term = {:=, [], [{variable, [counter: counter], nil}, term]}
-    test = {{:., meta, [Kernel, name]}, meta, [{variable, [counter: counter], nil}, struct]}
-    AST.block(env.line, [expr(term, env), expr(Macro.expand_once(test, %{env | context: :guard}), env)])
+    test = &{{:., meta, [Kernel, name]}, meta, [&1, struct]}
+
+    if is_atom(Macro.expand(struct, env)),
+      do: Functions.inside([], env, fn [] -> Functions.given([term], env, &of_guard(test.(hd(&1)), env)) end),
+      else: expand(test.(term), env)
   end
 
   defp node(form, meta, args, %{context: nil} = env) when form in [:fn, :&],
@@ -257,6 +258,9 @@ defmodule Mote.Behaviour.Syntax do
   defp node(:"mote attempt", _, [body], env), do: Try.attempt(body, env)
   defp node(:"mote failed", _, [reason], env), do: {:abort, env.line, expr(reason, env)}
 
+  # In the code of paths only: arguments, and what makes code of them.
+  defp node(:"mote given", _, [args, make], env), do: Functions.inside(args, env, &expr(make.(&1), env))
+
   # In the code of templates only.
   defp node(:"mote local", _, [key | args], env), do: {:local, env.line, key, exprs(args, env)}
 
@@ -282,6 +286,8 @@ defmodule Mote.Behaviour.Syntax do
   defp node(form, _, args, env) do
     Error.raise_at(env, env.line, "cannot call #{Macro.to_string({form, [], args})} in a behaviour")
   end
+
+  defp of_guard(ast, env), do: expr(Macro.expand_once(ast, %{env | context: :guard}), env)
 
   # As Elixir does, which has no other order of them, either.
   defp branches(_, [do: yes], _), do: {yes, nil}

@@ -63,7 +63,7 @@ defmodule Mote.Prelude.Table do
       split_at/2 starts_with?/2 to_charlist/1=charlist to_integer/1,2 trim/1,2 trim_leading/1,2 trim_trailing/1,2
       valid?/1,2
     ]},
-    {Tuple, ~w[append/2 delete_at/2 duplicate/2 insert_at/3 product/1 sum/1]},
+    {Tuple, ~w[append/2 product/1 sum/1]},
     {:binary, Binary, ~w[
       bin_to_list/1 copy/1,2 decode_unsigned/1,2 encode_unsigned/1,2 first/1 last/1 list_to_bin/1 match/2
       matches/2 part/2 replace/3,4 split/2,3
@@ -77,6 +77,7 @@ defmodule Mote.Prelude.Table do
       valid32?/1,2
     ]},
     {:erlang, Hash, ~w[phash2/1,2]},
+    {:erlang, Tuple, ~w[delete_element/2 insert_element/3 make_tuple/2]},
     {:lists, Lists, ~w[keyfind/3 keymember/3 member/2 reverse/1,2 unzip/1]},
     {:maps, Maps, ~w[
       find/2 from_keys/2 from_list/1 get/2 is_key/2=has_key keys/1 merge/2 put/3 remove/2 size/1=size_of take/2 to_list/1

@@ -7,13 +7,14 @@ defmodule Mote.Prelude.Tuple do
 
   defpure append(tuple, x), do: List.to_tuple(Tuple.to_list(tuple) ++ [x])
 
-  defpure delete_at(tuple, i) when i in 0..(tuple_size(tuple) - 1)//1,
-    do: List.to_tuple(List.delete_at(Tuple.to_list(tuple), i))
+  # Of :erlang, which counts from one: Elixir's compiler puts them in place of functions of Tuple.
+  defpure delete_element(i, tuple) when i in 1..tuple_size(tuple)//1,
+    do: List.to_tuple(List.delete_at(Tuple.to_list(tuple), i - 1))
 
-  defpure insert_at(tuple, i, x) when i in 0..tuple_size(tuple)//1,
-    do: List.to_tuple(List.insert_at(Tuple.to_list(tuple), i, x))
+  defpure insert_element(i, tuple, x) when i in 1..(tuple_size(tuple) + 1)//1,
+    do: List.to_tuple(List.insert_at(Tuple.to_list(tuple), i - 1, x))
 
-  defpure duplicate(x, n), do: List.to_tuple(List.duplicate(x, n))
+  defpure make_tuple(n, x), do: List.to_tuple(List.duplicate(x, n))
 
   Mote.Prelude.released()
 end

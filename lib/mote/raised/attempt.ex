@@ -88,7 +88,7 @@ defmodule Mote.Raised.Attempt do
   @costly [
     {List, :duplicate},
     {List, :myers_difference},
-    {Tuple, :duplicate},
+    {:erlang, :make_tuple},
     {String, :duplicate},
     {String, :pad_leading},
     {String, :pad_trailing},
@@ -103,6 +103,9 @@ defmodule Mote.Raised.Attempt do
   # Of the others in these an integer is an index, a key or a value, or stands where there should be a collection.
   @collections [Enum, Map, MapSet, Keyword, List, Tuple, String, Range, Float, Access] ++
                  [:maps, :lists, :queue]
+
+  # So it is in these, which Elixir's compiler puts in place of functions of Tuple.
+  @elements [erlang: :delete_element, erlang: :insert_element]
 
   # How many parts the arguments may have, and the integers among them.
   @few {100, @small}
@@ -122,7 +125,7 @@ defmodule Mote.Raised.Attempt do
     {parts, integer} =
       cond do
         costly?(function, arguments) -> @few
-        module in @collections -> @many
+        module in @collections or function in @elements -> @many
         module == Integer or Imports.library?(module) -> @large
         true -> @few
       end
@@ -301,9 +304,6 @@ defmodule Mote.Raised.Attempt do
         {String, :to_float, 1},
         {String, :to_integer, 1},
         {String, :to_integer, 2},
-        {Tuple, :delete_at, 2},
-        {Tuple, :duplicate, 2},
-        {Tuple, :insert_at, 3},
         {Tuple, :to_list, 1}
       ] do
     arguments = Macro.generate_arguments(arity, __MODULE__)

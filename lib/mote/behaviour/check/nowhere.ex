@@ -61,6 +61,8 @@ defmodule Mote.Behaviour.Check.Nowhere do
   defp last({:case, _, _, clauses, _}, _, effects),
     do: for({:clause, _, _, _, body} <- clauses, found <- last(body, false, effects), do: found)
 
+  defp last({:given, _, _, _, body}, top, effects), do: last(body, top, effects)
+
   defp last({:cond, _, clauses}, _, effects),
     do: for({_, body} <- clauses, found <- last(body, false, effects), do: found)
 

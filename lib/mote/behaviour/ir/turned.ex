@@ -25,10 +25,8 @@ defmodule Mote.Behaviour.IR.Turned do
     :map_delete => [1, 0],
     :map_has_key => [1, 0],
     :member => [1, 0],
-    {Prelude.Tuple, :delete_at, 2} => [1, 0],
-    {Prelude.Tuple, :duplicate, 2} => [1, 0],
-    {Prelude.Tuple, :insert_at, 3} => [1, 0, 2],
-    {Prelude.Map, :replace!, 3} => [1, 2, 0]
+    {Prelude.Map, :replace!, 3} => [1, 2, 0],
+    {Prelude.Maps, :put, 3} => [2, 0, 1]
   }
 
   for {called, places} <- turned, turns? do

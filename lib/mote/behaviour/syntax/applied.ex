@@ -2,7 +2,7 @@ defmodule Mote.Behaviour.Syntax.Applied do
   # `apply/2` and `apply/3`: calls, as far as they say which function is called, and with how many arguments.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Error, Syntax}
+  alias Mote.Behaviour.{Error, Syntax}
 
   # As many elements as a list has at most that is not written in place.
   @most 8
@@ -23,7 +23,7 @@ defmodule Mote.Behaviour.Syntax.Applied do
     do: Syntax.expr({{:., [], [module, name]}, [], args}, env)
 
   defp expr([fun, args], _, %{line: l} = env) do
-    variable = Syntax.fresh(:given)
+    [variable, list] = [Syntax.fresh(:given), Syntax.fresh(:list)]
 
     clauses =
       for n <- 0..@most do
@@ -32,10 +32,8 @@ defmodule Mote.Behaviour.Syntax.Applied do
         {:clause, l, pattern, [], {:apply, l, nil, Enum.map([variable | variables], &{:var, l, &1})}}
       end
 
-    AST.block(l, [
-      {:match, l, {:bind, l, variable}, Syntax.expr(fun, env)},
-      {:case, l, Syntax.expr(args, env), clauses, :case_clause}
-    ])
+    {:given, l, [variable, list], Syntax.exprs([fun, args], env),
+     {:case, l, {:var, l, list}, clauses, :case_clause}}
   end
 
   defp expr(_, _, env) do

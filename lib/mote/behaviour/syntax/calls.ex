@@ -53,8 +53,8 @@ defmodule Mote.Behaviour.Syntax.Calls do
     {:list_to_tuple, 1} => {List, :to_tuple},
     {:tuple_to_list, 1} => {Tuple, :to_list}
   }
-  # The same for those whose arguments are in another order, or count from one.
-  @turned [delete_element: 2, insert_element: 3, make_tuple: 2]
+  # The same the other way round, for those whose arguments are in another order, and count from one.
+  @turned [delete_at: 2, insert_at: 3, duplicate: 2]
 
   @functions [
     {:math, :pi, 0},
@@ -68,8 +68,9 @@ defmodule Mote.Behaviour.Syntax.Calls do
   @doc "The functions of modules that are made here of primitives of another spelling."
   @spec functions() :: [{module, atom, arity}]
   def functions do
-    erlang = for {name, arity} <- @turned ++ Map.keys(@inlined), do: {:erlang, name, arity}
-    @functions ++ for(name <- @vector_pairs, do: {Mote.Vector, name, 2}) ++ erlang
+    erlang = for {name, arity} <- Map.keys(@inlined), do: {:erlang, name, arity}
+    tuples = for {name, arity} <- @turned, do: {Tuple, name, arity}
+    @functions ++ for(name <- @vector_pairs, do: {Mote.Vector, name, 2}) ++ erlang ++ tuples
   end
 
   @doc "A call of a function, own (`nil`) or of a module."
@@ -120,6 +121,10 @@ defmodule Mote.Behaviour.Syntax.Calls do
         Syntax.expr({name, [{:mote_kernel, true} | meta], args}, env)
 
       module == :erlang ->
+        erlang(name, args, meta, env)
+
+      module == Tuple and {name, arity} in @turned ->
+        {name, args} = tuple(name, args)
         erlang(name, args, meta, env)
 
       {module, name, args} == {:math, :pi, []} ->
@@ -410,15 +415,6 @@ defmodule Mote.Behaviour.Syntax.Calls do
     end)
   end
 
-  defp erlang(:delete_element, [index, tuple], meta, env),
-    do: of_module(Tuple, :delete_at, [tuple, before(index)], meta, env)
-
-  defp erlang(:insert_element, [index, tuple, value], meta, env),
-    do: of_module(Tuple, :insert_at, [tuple, before(index), value], meta, env)
-
-  defp erlang(:make_tuple, [size, value], meta, env),
-    do: of_module(Tuple, :duplicate, [value, size], meta, env)
-
   defp erlang(name, args, meta, env) do
     case {@inlined[{name, length(args)}], Prelude.entry(:erlang, name, length(args))} do
       {{module, elixirs}, _} -> of_module(module, elixirs, args, meta, env)
@@ -427,7 +423,11 @@ defmodule Mote.Behaviour.Syntax.Calls do
     end
   end
 
-  defp before(index), do: {{:., [], [:erlang, :-]}, [], [index, 1]}
+  defp tuple(:delete_at, [tuple, index]), do: {:delete_element, [behind(index), tuple]}
+  defp tuple(:insert_at, [tuple, index, value]), do: {:insert_element, [behind(index), tuple, value]}
+  defp tuple(:duplicate, [value, size]), do: {:make_tuple, [size, value]}
+
+  defp behind(index), do: {{:., [], [:erlang, :+]}, [], [index, 1]}
 
   defp no_erlang(name, args, env) do
     Error.raise_at(env, env.line, Hints.remote(:erlang, name, length(args)))
@@ -585,29 +585,28 @@ defmodule Mote.Behaviour.Syntax.Calls do
   # -- in ------------------------------------------------------------------------------------------------------
 
   # The list comes first in Elixir, the value in the primitive; a list that does something keeps its place.
-  defp member_call([list, value], env) do
-    list = list |> Syntax.expr(env) |> Imports.source(:listed, env)
-    value = Syntax.expr(value, env)
-
-    if AST.simple?(list) or AST.simple?(value) do
-      AST.op(env.line, :member, [value, list])
-    else
-      variable = Syntax.fresh(:list)
-      read = {:var, env.line, variable}
-
-      AST.block(env.line, [
-        {:match, env.line, {:bind, env.line, variable}, list},
-        AST.op(env.line, :member, [value, read])
-      ])
+  defp member_call(args, env) do
+    made = fn [list, value] ->
+      list = list |> Syntax.expr(env) |> Imports.source(:listed, env)
+      AST.op(env.line, :member, [Syntax.expr(value, env), list])
     end
+
+    if Enum.any?(args, &Functions.simple?/1), do: made.(args), else: Functions.given(args, env, made)
   end
 
   @doc "`value in source`."
   def member(value, source, env) do
     case Ranges.parts(source, env) do
-      {:ok, first, last, step} -> Ranges.member(value, first, last, step, env)
+      {:ok, first, last, step} -> in_range(value, {first, last, step}, source, env)
       :error -> in_list(value, source, env)
     end
+  end
+
+  # What the value binds is seen behind the range, too.
+  defp in_range(value, {first, last, step}, source, env) do
+    if env.context == nil and Functions.binds?(value),
+      do: in_list(value, source, env),
+      else: Ranges.member(value, first, last, step, env)
   end
 
   defp in_list(value, source, %{context: :guard} = env) do

@@ -63,32 +63,65 @@ defmodule Mote.Behaviour.Syntax.Functions do
 
   @doc """
   What `make` makes of arguments, in which those that are functions (`funs` says which) may stand several times: what has to be
-  calculated is calculated before.
+  calculated is calculated before. So are all where one of them binds a variable, which none of the others is to see.
   """
   @spec settled([Macro.t()], [boolean], Macro.Env.t(), ([Macro.t()] -> AST.expr())) :: AST.expr()
   def settled(args, funs, env, make) do
-    if Enum.all?(Enum.zip(args, funs), fn {arg, fun} -> not fun or simple?(arg) or not possible?(arg) end) do
-      make.(args)
-    else
-      # In their order.
-      {args, bound} =
-        Enum.map_reduce(args, [], fn arg, bound ->
-          if simple?(arg) do
-            {arg, bound}
-          else
-            {name, counter} = variable = Syntax.fresh(:given)
-            match = {:match, env.line, {:bind, env.line, variable}, Syntax.expr(arg, env)}
-            {{name, [counter: counter], nil}, [match | bound]}
-          end
-        end)
+    calculated? = fn {arg, fun} -> (fun and not simple?(arg) and possible?(arg)) or binds?(arg) end
+    if args |> Enum.zip(funs) |> Enum.any?(calculated?), do: given(args, env, make), else: make.(args)
+  end
 
-      AST.block(env.line, Enum.reverse([make.(args) | bound]))
+  @doc "What `make` makes of arguments, each of which is calculated once, in their order, without seeing what another one binds."
+  @spec given([Macro.t()], Macro.Env.t(), ([Macro.t()] -> AST.expr())) :: AST.expr()
+  def given(args, env, make) do
+    case calculated(args, env) do
+      {args, []} -> make.(args)
+      {args, calculated} -> inside(args, calculated, env, make)
     end
   end
 
-  defp simple?({form, _, _}) when form in [:fn, :&, :__aliases__], do: true
-  defp simple?({name, _, context}) when is_atom(name) and is_atom(context), do: true
-  defp simple?(value), do: is_atom(value) or is_number(value) or is_binary(value)
+  @doc "Does the same, and what the code that `make` makes binds stays inside of it."
+  @spec inside([Macro.t()], Macro.Env.t(), ([Macro.t()] -> AST.expr())) :: AST.expr()
+  def inside(args, env, make) do
+    {args, calculated} = calculated(args, env)
+    inside(args, calculated, env, make)
+  end
+
+  defp inside(args, calculated, env, make) do
+    {variables, values} = calculated |> Enum.reverse() |> Enum.unzip()
+    {:given, env.line, variables, values, make.(args)}
+  end
+
+  defp calculated(args, env) do
+    Enum.map_reduce(args, [], fn arg, calculated ->
+      value = if not simple?(arg), do: Syntax.expr(arg, env)
+
+      if value == nil or AST.simple?(value) do
+        {arg, calculated}
+      else
+        {name, counter} = variable = Syntax.fresh(:given)
+        {{name, [counter: counter], nil}, [{variable, value} | calculated]}
+      end
+    end)
+  end
+
+  @doc "Returns whether code binds a variable, outside of functions and blocks, which keep that to themselves."
+  @spec binds?(Macro.t()) :: boolean
+  def binds?(ast)
+  def binds?({:=, _, [_, _]}), do: true
+  def binds?({form, _, _}) when form in [:fn, :&, :for], do: false
+  def binds?({form, _, args}), do: binds?(form) or binds?(args)
+  def binds?({:do, _}), do: false
+  def binds?({a, b}), do: binds?(a) or binds?(b)
+  def binds?([head | tail]), do: binds?(head) or binds?(tail)
+  def binds?(_), do: false
+
+  @doc "Returns whether code may stand several times, and in another place, without anybody noticing."
+  @spec simple?(Macro.t()) :: boolean
+  def simple?({form, _, _}) when form in [:fn, :&, :__aliases__], do: true
+  def simple?({name, _, context}) when is_atom(name) and is_atom(context), do: true
+  def simple?({a, b}), do: simple?(a) and simple?(b)
+  def simple?(value), do: is_atom(value) or is_number(value) or is_binary(value)
 
   @doc "A function that is a value."
   @spec value(Macro.t(), Macro.Env.t()) :: AST.expr()

@@ -23,7 +23,9 @@ defmodule Mote.Behaviour.Syntax.Loops do
   end
 
   # Of a range the sum is calculated: of one that is written in place, and of what turns out to be one.
-  def enum(:sum, [source], env) do
+  def enum(:sum, args, env), do: Functions.settled(args, [false], env, &sum(&1, env))
+
+  defp sum([source], env) do
     written = Ranges.parts(source, env) != :error
     source = made(source, env)
 
@@ -99,8 +101,11 @@ defmodule Mote.Behaviour.Syntax.Loops do
 
   defp into(loop, none, _) when none in [nil, []], do: loop
 
-  defp into(loop, target, env),
-    do: {:call, env.line, {Mote.Prelude.Enum, :into, 2}, [loop, Syntax.expr(target, env)]}
+  # It is calculated before anything else, and what it binds is seen by nobody.
+  defp into(loop, target, %{line: l} = env) do
+    made = &{:call, l, {Mote.Prelude.Enum, :into, 2}, [loop, Syntax.expr(&1, env)]}
+    Functions.inside([], env, fn [] -> Functions.given([target], env, fn [target] -> made.(target) end) end)
+  end
 
   # Keyword options and the do block are separate arguments.
   defp split_opts(args) do

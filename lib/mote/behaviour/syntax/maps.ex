@@ -267,18 +267,7 @@ defmodule Mote.Behaviour.Syntax.Maps do
     AST.op(env.line, :map_put, [map, key, AST.block(env.line, [old, body])])
   end
 
-  # The arguments are calculated once and in order, whatever is done with them.
-  defp named(args, env, fun) do
-    {matches, reads} =
-      args
-      |> Enum.map(fn arg ->
-        variable = Syntax.fresh(:arg)
-        {{:match, env.line, {:bind, env.line, variable}, Syntax.expr(arg, env)}, {:var, env.line, variable}}
-      end)
-      |> Enum.unzip()
-
-    AST.block(env.line, matches ++ [fun.(reads)])
-  end
+  defp named(args, env, fun), do: Functions.given(args, env, &fun.(Syntax.exprs(&1, env)))
 
   defp by_key(map, key, present, missing, %{line: l}) do
     clauses = [

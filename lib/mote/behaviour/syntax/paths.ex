@@ -5,6 +5,7 @@ defmodule Mote.Behaviour.Syntax.Paths do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Syntax}
+  alias Mote.Behaviour.Syntax.Functions
 
   @macros [get_in: 1, put_in: 2, update_in: 2, pop_in: 1, get_and_update_in: 2]
 
@@ -32,9 +33,13 @@ defmodule Mote.Behaviour.Syntax.Paths do
   end
 
   defp code(:get_in, base, steps, [], _, _), do: read(base, steps)
-  defp code(:put_in, base, steps, [value], _, _), do: write(base, steps, fn _old -> value end)
-  defp code(:update_in, base, steps, [fun], _, _), do: write(base, steps, &call(fun, &1))
-  defp code(:get_and_update_in, base, steps, [fun], _, _), do: both(base, steps, &call(fun, &1))
+  defp code(:put_in, base, steps, [value], _, _), do: write(base, steps, {:value, value})
+
+  # Of fields alone Elixir makes `Map.update!(map, :field, fun)`, of others a function that calls this one.
+  defp code(:update_in, base, steps, [fun], _, _),
+    do: write(base, steps, {if(List.keymember?(steps, :key, 0), do: :inside, else: :beside), fun})
+
+  defp code(:get_and_update_in, base, steps, [fun], _, _), do: both(base, steps, {:beside, fun})
 
   defp code(:pop_in, base, steps, [], path, env) do
     case List.last(steps) do
@@ -83,25 +88,55 @@ defmodule Mote.Behaviour.Syntax.Paths do
   end
 
   # The container with what `leaf` makes of the old value at the end of the path.
-  defp write(value, [], leaf), do: leaf.(value)
+  defp write(value, [], leaf), do: leaf(leaf, value)
 
   defp write(container, [step | steps], leaf) do
-    {bound, container, step} = bound(container, step)
-    new = write(got(container, step), steps, leaf)
-
-    quote do
-      unquote_splicing(bound)
-      unquote(put(container, step, new))
-    end
+    level(container, step, steps, leaf, fn container, step, leaf ->
+      put(container, step, write(got(container, step), steps, leaf))
+    end)
   end
 
   # `{got, container}`, where `leaf` makes `{got, value}` or `:pop` of the value at the end of the path.
-  defp both(value, [], leaf), do: leaf.(value)
+  defp both(value, [], leaf), do: leaf(leaf, value)
 
   defp both(container, [step | steps], leaf) do
-    {bound, container, step} = bound(container, step)
-    answered(bound, container, step, both(got(container, step), steps, leaf))
+    level(container, step, steps, leaf, fn container, step, leaf ->
+      answered(container, step, both(got(container, step), steps, leaf))
+    end)
   end
+
+  # What is at the end of a path is looked for before a value or a function is calculated that Elixir has in a function there.
+  defp leaf({:value, value}, old),
+    do:
+      if(Functions.simple?(value),
+        do: value,
+        else:
+          quote(
+            do:
+              (
+                _ = unquote(old)
+                unquote(value)
+              )
+          )
+      )
+
+  defp leaf({:inside, fun}, old) do
+    if Functions.simple?(fun) do
+      call(fun, old)
+    else
+      value = variable(:value)
+
+      quote(
+        do:
+          (
+            unquote(value) = unquote(old)
+            unquote(call(fun, value))
+          )
+      )
+    end
+  end
+
+  defp leaf({:beside, fun}, old), do: call(fun, old)
 
   # The same without the key at the end. Where there is nothing that could have it, the key of that goes; a field stays.
   defp popped(container, [{:key, key}], within) do
@@ -116,11 +151,12 @@ defmodule Mote.Behaviour.Syntax.Paths do
   end
 
   defp popped(container, [step | steps], _within) do
-    {bound, container, step} = bound(container, step)
-    answered(bound, container, step, popped(got(container, step), steps, elem(step, 0)))
+    level(container, step, steps, nil, fn container, step, _ ->
+      answered(container, step, popped(got(container, step), steps, elem(step, 0)))
+    end)
   end
 
-  defp answered(bound, container, step, inner) do
+  defp answered(container, step, inner) do
     {answer, value} = {variable(:answer), variable(:value)}
 
     clauses =
@@ -129,23 +165,22 @@ defmodule Mote.Behaviour.Syntax.Paths do
         :pop -> unquote(pop(container, step))
       end
 
-    fail = {:function_clause, {Kernel, :get_and_update_in}, 2}
-    {:__block__, [], bound ++ [{:case, [mote_fail: fail], [inner, [do: clauses]]}]}
+    {:case, [mote_fail: {:function_clause, {Kernel, :get_and_update_in}, 2}], [inner, [do: clauses]]}
   end
 
-  # Containers and keys are calculated once, and in their order.
-  defp bound(container, step) do
-    variable = variable(:container)
-    bound = [quote(do: unquote(variable) = unquote(container))]
+  # What `make` makes of a container, a step and a leaf that are calculated once, as arguments of one function are. A function at the
+  # end of the path is one of them where Elixir gives it to that function.
+  defp level(container, step, rest, leaf, make) do
+    keys = for {:key, key} <- [step], do: key
+    funs = for {:beside, fun} <- [leaf], rest == [], do: fun
 
-    case step do
-      {:field, _} ->
-        {bound, variable, step}
-
-      {:key, key} ->
-        name = variable(:key)
-        {bound ++ [quote(do: unquote(name) = unquote(key))], variable, {:key, name}}
+    made = fn [container | args] ->
+      {keys, funs} = Enum.split(args, length(keys))
+      step = List.first(for(key <- keys, do: {:key, key}), step)
+      make.(container, step, List.first(for(fun <- funs, do: {:beside, fun}), leaf))
     end
+
+    {:"mote given", [], [[container | keys ++ funs], made]}
   end
 
   # What is no map has a field for nobody: `.field` of an atom would be a call.

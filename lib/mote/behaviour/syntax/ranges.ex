@@ -4,6 +4,7 @@ defmodule Mote.Behaviour.Syntax.Ranges do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Syntax}
+  alias Mote.Behaviour.Syntax.Functions
 
   # As text, since formatters differ in how they write the atom.
   @stepped String.to_atom("..//")
@@ -11,8 +12,10 @@ defmodule Mote.Behaviour.Syntax.Ranges do
   @doc "The value of `first..last` or `first..last//step`."
   @spec value(Macro.t(), Macro.t(), Macro.t() | nil, Macro.Env.t()) :: AST.expr()
   def value(first, last, step, env) do
-    {matches, [a, b | step]} = named([first, last | List.wrap(step)], env)
-    AST.block(env.line, matches ++ [made(env.line, a, b, step)])
+    Functions.given([first, last | List.wrap(step)], env, fn parts ->
+      [a, b | step] = Syntax.exprs(parts, env)
+      made(env.line, a, b, step)
+    end)
   end
 
   defp made(l, a, b, step) do
@@ -33,7 +36,7 @@ defmodule Mote.Behaviour.Syntax.Ranges do
 
     case all(l, tests) do
       {:lit, _, true} -> range
-      test -> {:if, l, test, range, {:none, l, :range, [a, b | step]}}
+      test -> {:if, l, test, range, none(l, [a, b], step)}
     end
   end
 
@@ -41,38 +44,32 @@ defmodule Mote.Behaviour.Syntax.Ranges do
   @spec member(Macro.t(), Macro.t(), Macro.t(), Macro.t() | nil, Macro.Env.t()) :: AST.expr()
   def member(value, first, last, step, env) do
     step = step && Syntax.expr(step, env)
+    test = fn bounds -> range_test(value, Syntax.exprs(bounds, env), step, env) end
 
     # In a guard nothing can be bound, and nothing has effects: there operands are repeated.
-    if env.context == :guard do
-      range_test(Syntax.exprs([value, first, last], env), step, env)
-    else
-      {matches, operands} = named([value, first, last], env)
-      AST.block(env.line, matches ++ [range_test(operands, step, env)])
-    end
+    if env.context == :guard, do: test.([first, last]), else: Functions.given([first, last], env, test)
   end
 
-  # Operands that are used several times are calculated once, and in their order.
-  defp named(asts, env) do
-    operands = Syntax.exprs(asts, env)
-
-    if Enum.all?(operands, &AST.simple?/1) do
-      {[], operands}
-    else
-      operands
-      |> Enum.map(fn operand ->
-        variable = Syntax.fresh(:operand)
-        {{:match, env.line, {:bind, env.line, variable}, operand}, {:var, env.line, variable}}
-      end)
-      |> Enum.unzip()
-    end
-  end
-
-  defp range_test([x, a, b], step, env) do
+  # As Elixir does, which makes a range before it calculates the value.
+  defp range_test(value, [a, b] = bounds, step, env) do
     l = env.line
+    integers = for e <- bounds, do: AST.op(l, :is_integer, [e])
+    test = fn [value] -> inside([Syntax.expr(value, env), a, b], step, env) end
+
+    # Bounds that are not integers: no answer in a body, a failure in a guard.
+    cond do
+      env.context == :guard -> all(l, integers ++ [test.([value])])
+      Enum.all?(integers, &match?({:lit, _, true}, &1)) -> Functions.given([value], env, test)
+      true -> {:if, l, all(l, integers), Functions.given([value], env, test), none(l, bounds, step)}
+    end
+  end
+
+  defp none(l, bounds, step), do: {:none, l, :range, bounds ++ List.wrap(step)}
+
+  defp inside([x, a, b], step, %{line: l} = env) do
     test = &AST.op(l, &1, &2)
     up = [test.(:ge, [x, a]), test.(:le, [x, b])]
     down = [test.(:le, [x, a]), test.(:ge, [x, b])]
-    integers = for e <- [a, b], do: test.(:is_integer, [e])
 
     inside =
       case {step, a, b} do
@@ -90,14 +87,7 @@ defmodule Mote.Behaviour.Syntax.Ranges do
           Error.raise_at(env, l, "the step of a range on the right of in must be a literal integer, not 0")
       end
 
-    inside = all(l, [test.(:is_integer, [x]), inside])
-
-    # Bounds that are not integers: no answer in a body, a failure in a guard.
-    cond do
-      Enum.all?(integers, &match?({:lit, _, true}, &1)) -> inside
-      env.context == :guard -> all(l, integers ++ [inside])
-      true -> {:if, l, all(l, integers), inside, {:none, l, :range, [a, b | List.wrap(step)]}}
-    end
+    all(l, [test.(:is_integer, [x]), inside])
   end
 
   defp all(l, tests), do: tests |> Enum.reverse() |> Enum.reduce(&conj(l, &1, &2))
