@@ -124,8 +124,10 @@ defmodule Mote.Behaviour.Syntax.Calls do
         erlang(name, args, meta, env)
 
       module == Tuple and {name, arity} in @turned ->
-        {name, args} = tuple(name, args)
-        erlang(name, args, meta, env)
+        as_given(args, Turned.turned(:elem, [1, 0]), env, fn args ->
+          {name, args} = tuple(name, args)
+          erlang(name, args, meta, env)
+        end)
 
       {module, name, args} == {:math, :pi, []} ->
         {:lit, env.line, :math.pi()}
