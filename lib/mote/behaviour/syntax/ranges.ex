@@ -4,6 +4,7 @@ defmodule Mote.Behaviour.Syntax.Ranges do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Syntax}
+  alias Mote.Behaviour.IR.Turned
   alias Mote.Behaviour.Syntax.Functions
 
   # As text, since formatters differ in how they write the atom.
@@ -44,13 +45,17 @@ defmodule Mote.Behaviour.Syntax.Ranges do
   @spec member(Macro.t(), Macro.t(), Macro.t(), Macro.t() | nil, Macro.Env.t()) :: AST.expr()
   def member(value, first, last, step, env) do
     step = step && Syntax.expr(step, env)
-    test = fn bounds -> range_test(value, Syntax.exprs(bounds, env), step, env) end
+    test = fn [value, a, b] -> range_test(value, Syntax.exprs([a, b], env), step, env) end
 
-    # In a guard nothing can be bound, and nothing has effects: there operands are repeated.
-    if env.context == :guard, do: test.([first, last]), else: Functions.given([first, last], env, test)
+    # In a guard nothing can be bound, and nothing has effects: there operands are repeated. Elixir makes the range before it
+    # calculates the value, or behind it.
+    case {env.context, Turned.turned(:member, [:value, :range])} do
+      {:guard, _} -> test.([value, first, last])
+      {_, [:range, :value]} -> Functions.given([first, last], env, &test.([value | &1]))
+      {_, [:value, :range]} -> Functions.given([value, first, last], env, test)
+    end
   end
 
-  # As Elixir does, which makes a range before it calculates the value.
   defp range_test(value, [a, b] = bounds, step, env) do
     l = env.line
     integers = for e <- bounds, do: AST.op(l, :is_integer, [e])
