@@ -124,7 +124,9 @@ defmodule Mote.Behaviour.Syntax.Calls do
         erlang(name, args, meta, env)
 
       module == Tuple and {name, arity} in @turned ->
-        as_given(args, Turned.turned(:elem, [1, 0]), env, fn args ->
+        args
+        |> List.update_at(1, if(name == :duplicate, do: & &1, else: &behind/1))
+        |> as_given(Turned.turned(:elem, [1, 0]), env, fn args ->
           {name, args} = tuple(name, args)
           erlang(name, args, meta, env)
         end)
@@ -425,8 +427,8 @@ defmodule Mote.Behaviour.Syntax.Calls do
     end
   end
 
-  defp tuple(:delete_at, [tuple, index]), do: {:delete_element, [behind(index), tuple]}
-  defp tuple(:insert_at, [tuple, index, value]), do: {:insert_element, [behind(index), tuple, value]}
+  defp tuple(:delete_at, [tuple, index]), do: {:delete_element, [index, tuple]}
+  defp tuple(:insert_at, [tuple, index, value]), do: {:insert_element, [index, tuple, value]}
   defp tuple(:duplicate, [value, size]), do: {:make_tuple, [size, value]}
 
   defp behind(index), do: {{:., [], [:erlang, :+]}, [], [index, 1]}
