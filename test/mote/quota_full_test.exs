@@ -22,6 +22,18 @@ defmodule Mote.QuotaFullTest do
         do: filled_and_emptied(%{any_case() | megabytes: megabytes, by: :ask, refusals: 100})
   end
 
+  # Its few blocks are nearly dense, and those of actors and of callers nearly empty: none of them alone is worth moving.
+  test "a small machine whose blocks together leave little more than one does as well" do
+    filled_and_emptied(%{
+      megabytes: 16,
+      threads: 1,
+      shards: 64,
+      by: :ask,
+      kinds: [:list, :text],
+      refusals: 100
+    })
+  end
+
   defp any_case do
     %{
       megabytes: Enum.random(12..64),

@@ -68,6 +68,31 @@ defmodule Mote.ReplayTest do
     {a, b}
   end
 
+  test "what nothing is sent to is recorded as well, soon and at the end", %{dir: dir} do
+    {:ok, machine} = Mote.start_link(record: dir)
+    first = Mote.create(machine, Replayed.keeping([1]))
+    # Behind the code of the module.
+    Mote.send(first, 2)
+    Mote.drain(machine)
+    {1, entered} = Replay.recorded(machine)
+    records = fn events -> eventually(fn -> Replay.recorded(machine) == {1, entered + events} end) end
+    [second, _] = Mote.create_many(machine, Replayed.keeping([2]), 2)
+    records.(1)
+    :ok = Mote.release(second)
+    records.(2)
+    # The thread may end without having taken some of these.
+    last = for n <- 1..100, do: Mote.create(machine, Replayed.keeping([n]))
+    Mote.stop(machine)
+
+    {:ok, replay} = Replay.open(dir)
+    {:ok, %{turn: 1}} = Replay.forward(replay, :end)
+    assert {:ok, {:keeping, [2, 1]}} = Mote.peek(Replay.address(replay, first))
+    assert {:error, _} = Mote.peek(Replay.address(replay, second))
+
+    for {actor, n} <- Enum.with_index(last, 1),
+        do: assert({:ok, {:keeping, [^n]}} = Mote.peek(Replay.address(replay, actor)))
+  end
+
   test "random programs do the same again, forward and back", %{dir: dir} do
     for seed <- 1..6, do: again(Path.join(dir, "#{seed}"), 100 * seed)
   end

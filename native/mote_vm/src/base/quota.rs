@@ -15,7 +15,8 @@
 //! 3. Memory that only a collection frees hastens the next one, by the amount taken (heap/pace.rs).
 //! 4. Memory that is taken in one piece is asked for before it is taken ([`Quota::fits`]), so the machine is never far beyond its limit.
 //! 5. Between two collections a few small messages are taken however much lives, up to [`MOST_BEYOND`]: one of them may be what makes
-//!    the machine let go of something. So what the machine holds is never so much that nothing can free it.
+//!    the machine let go of something. Empty blocks that do not count keep none of them out, as long as its turn may have a block
+//!    ([`MOST_IN_THE_END`]). So what the machine holds is never so much that nothing can free it.
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
 
@@ -81,8 +82,13 @@ impl Quota {
 
     /// Returns whether so much is held that not even a small message enters.
     pub(crate) fn keeps_all_out(&self) -> bool {
+        !self.has_for_small(SMALL)
+    }
+
+    /// Returns whether small messages may have `bytes` more (invariant 5).
+    fn has_for_small(&self, bytes: usize) -> bool {
         let most = self.limit.saturating_add(self.most_beyond());
-        self.held().saturating_add(SMALL) > most
+        self.counted(self.held()).saturating_add(bytes) <= most && self.may_end_turns()
     }
 
     fn most_beyond(&self) -> usize {
@@ -123,10 +129,9 @@ impl Quota {
 
     #[cold]
     fn take_small(&self, bytes: usize) -> bool {
-        let most = self.limit.saturating_add(self.most_beyond());
         let less = |left: usize| left.checked_sub(bytes);
         let taken = bytes <= SMALL
-            && self.held().saturating_add(bytes) <= most
+            && self.has_for_small(bytes)
             && (self.for_small.fetch_update(Relaxed, Relaxed, less)).is_ok();
         if taken {
             self.take_anyway(bytes);

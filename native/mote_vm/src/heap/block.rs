@@ -338,7 +338,7 @@ impl BlockPool {
         // SAFETY: a free block holds nothing, and it is in nobody's hands while it is in none of the lists.
         unsafe { pages::clean(block.0.as_ptr(), BLOCK) };
         let mut inner = self.inner.lock();
-        // It may have small pages since parts of it were given back (idle_pages.rs).
+        // It may have small pages since parts of it were given back (free_pages.rs).
         // SAFETY: as above.
         unsafe { pages::ask_for_huge(block.0.as_ptr(), BLOCK, inner.has_grown()) };
         inner.clean.push(block);

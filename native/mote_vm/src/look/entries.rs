@@ -9,6 +9,7 @@
 use super::inspect::ActorVisit;
 use super::peek::{Peek, SeenState};
 use crate::boundary::parcel::Parcel;
+use crate::heap::Heap;
 use crate::machine::Machine;
 use crate::platform::prefetch::prefetch;
 use crate::terms::map;
@@ -29,10 +30,13 @@ const MOST_OF_STATE: usize = MOST_SENT;
 /// Actors are all over the heap: this many are fetched from memory at the same time.
 const AHEAD: usize = 12;
 
+/// Keys and what is at them.
+type SomeEntries = SmallVec<[(Value, Value); MOST]>;
+
 /// Some entries of a shard.
 pub struct ShardEntries<'d> {
     thread: &'d mut Dispatch,
-    entries: SmallVec<[(Value, Value); MOST]>,
+    entries: SomeEntries,
     /// True if there are more behind them.
     more: bool,
 }
@@ -73,6 +77,19 @@ pub(crate) fn visit(after: Option<Parcel>, look: EntriesLook) -> ActorVisit {
     })
 }
 
+/// Returns the first entries after that key. Returns nothing where there is no memory for the key; the heap is as before in any case.
+fn some_after(heap: &mut Heap, map: map::Node<'_>, after: Option<Parcel>) -> Option<SomeEntries> {
+    let position = heap.position();
+    let after = after.map(|after| after.unpack(heap, &mut Vec::new()));
+    let entries = match after {
+        None => Some(map::entries(map).take(MOST + 1).collect()),
+        Some(Value::NONE) => None,
+        Some(after) => Some(map::entries_after(map, after).take(MOST + 1).collect()),
+    };
+    heap.rewind(&position);
+    entries
+}
+
 impl<'d> ShardEntries<'d> {
     /// Returns the entries after that key. Returns nothing where there is no memory for the key, or that is no shard.
     fn of(
@@ -81,15 +98,7 @@ impl<'d> ShardEntries<'d> {
         after: Option<Parcel>,
     ) -> Option<ShardEntries<'d>> {
         let map = thread.entries_of(shard)?;
-        let heap = &mut thread.turn.heap;
-        let position = heap.position();
-        let after = after.map(|after| after.unpack(heap, &mut Vec::new()));
-        let mut entries: SmallVec<[_; MOST]> = match after {
-            None => map::entries(map).take(MOST + 1).collect(),
-            Some(Value::NONE) => return None,
-            Some(after) => map::entries_after(map, after).take(MOST + 1).collect(),
-        };
-        heap.rewind(&position);
+        let mut entries = some_after(&mut thread.turn.heap, map, after)?;
         let more = entries.len() > MOST;
         entries.truncate(MOST);
         Some(ShardEntries {
@@ -133,5 +142,32 @@ impl<'d> ShardEntries<'d> {
     /// The machine.
     pub fn machine(&self) -> Machine {
         self.thread.context.machine.clone()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::boundary::parcel::Builder;
+    use crate::heap::block::BlockPool;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_key_without_memory_leaves_the_heap_as_it_was() {
+        let mut heap = Heap::new(Arc::new(BlockPool::default()));
+        let entries = (0..3).map(|n| (Value::fixnum(n), Value::NIL)).collect();
+        let map = map::from_entries(&mut heap, entries);
+        let map = map::Node::of(map).expect("a map");
+        let key = || {
+            let mut key = Builder::new();
+            key.tuple(1);
+            assert!(key.integer(1));
+            key.finish()
+        };
+        heap.refused_after = Some(0);
+        assert!(some_after(&mut heap, map, Some(key())).is_none());
+        assert!(!heap.exhausted());
+        let found = some_after(&mut heap, map, None);
+        assert_eq!(found.map(|found| found.len()), Some(3));
     }
 }

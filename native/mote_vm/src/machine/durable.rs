@@ -2,6 +2,8 @@
 //!
 //! Invariants:
 //! 1. A journal begins at the moment of the image with its number, while the machine stands still: so the two go together.
+//! 2. What is noted is taken soon: whoever puts something into the inbox wakes the thread, or stands in for it; whoever waits for the
+//!    disk wakes it ([`Machine::when_durable`]); and so does who notes something else in a machine where nobody waits.
 use super::Machine;
 pub use crate::boundary::journal::{
     add_record, journal_path, records_end, said, JournalEnd, JournalError, JournalFile,
@@ -26,10 +28,19 @@ pub type RunAgain = Box<dyn FnOnce(Result<JournalHeader, (usize, JournalError)>)
 impl Machine {
     /// Lets `act` put something in. Where the machine is durable it is given what to note that with.
     pub fn noting<R>(&self, act: impl FnOnce(Option<&mut Notes<'_>>) -> R) -> R {
-        match self.journal().filter(|journal| journal.notes()) {
-            Some(journal) => journal.note(|notes| act(Some(notes))),
-            None => act(None),
+        let Some(journal) = self.journal().filter(|journal| journal.notes()) else {
+            return act(None);
+        };
+        let lead = self.0.sponsors.first().lead();
+        let (done, is_alone) = journal.note(|notes| {
+            let done = act(Some(notes));
+            // The inbox is drained under the same lock: what is announced there is still to be taken.
+            (done, !notes.is_empty() && !lead.inbox.is_pending())
+        });
+        if is_alone && !journal.is_waited_for() {
+            lead.wake();
         }
+        done
     }
 
     /// Lets `act` put something in, and notes that it has, if there is a record of it.

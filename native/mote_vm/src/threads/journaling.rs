@@ -227,6 +227,14 @@ impl Dispatch {
         self.context.machine.clock().hold(header.moment);
     }
 
+    /// The machine ends in order. Where nobody waits for the disk, what comes in until it has ended is written behind the last turn.
+    pub(crate) fn end_journal(&self) {
+        let machine = &self.context.machine;
+        if let Some(journal) = machine.journal().filter(|journal| !journal.is_waited_for()) {
+            journal.ends_at(self.journal_place(journal), machine.clock().now());
+        }
+    }
+
     /// Returns whether a turn of a durable machine has staged what cannot be noted.
     pub(crate) fn has_staged_unnoted(&self) -> bool {
         let watches = |step: &TimerStep| {

@@ -245,6 +245,7 @@ impl Dispatch {
                 self.stay();
             }
         }
+        self.end_journal();
     }
 
     /// Does what there is to do between two batches. What was outside is committed when turns run again: for want of memory it

@@ -53,7 +53,13 @@ fn a_few_small_messages_have_room_after_each_collection_however_much_is_held() {
     // Without end it would be no limit.
     quota.take_anyway(2 << 20);
     quota.collected();
-    assert!(!quota.take_for_messages(SMALL, true));
+    assert!(!quota.take_for_messages(SMALL, true) && quota.keeps_all_out());
+    // What is empty of it keeps out none, while its turn may have a block.
+    quota.set_credit(1 << 20);
+    assert!(quota.take_for_messages(SMALL, true) && !quota.keeps_all_out());
+    quota.take_anyway(2 << 20);
+    quota.set_credit(4 << 20);
+    assert!(!quota.take_for_messages(SMALL, true) && quota.keeps_all_out());
 }
 
 #[test]

@@ -68,6 +68,11 @@ impl Notes<'_> {
         }
     }
 
+    /// Returns whether nothing waits to be taken.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.records.is_empty()
+    }
+
     /// Notes that a key was let go of: it is, when what was noted so far is taken.
     pub fn release(&mut self, key: Key) {
         self.0.released.push(key);

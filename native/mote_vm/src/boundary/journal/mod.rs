@@ -78,6 +78,8 @@ struct JournalBook {
     writer: Option<JournalWriter>,
     batches: u64,
     took: Duration,
+    /// The place and the time at which the thread has ended.
+    end: Option<(JournalPlace, u64)>,
     /// The duration of the last batch, the time at which it was over, and the number of callers that waited for it.
     last: (Duration, Instant, usize),
 }
@@ -148,6 +150,7 @@ impl Journal {
                 writer,
                 batches: 0,
                 took: Duration::ZERO,
+                end: None,
                 last: (Duration::ZERO, Instant::now(), 0),
             }),
             copy: JournalCopy::default(),
@@ -267,10 +270,19 @@ impl Journal {
         }
     }
 
-    /// Drops all waiters, and writes what was added: the machine has ended.
+    /// Notes where the thread has ended: what it has not taken follows there.
+    pub(crate) fn ends_at(&self, place: JournalPlace, moment: u64) {
+        self.kept.lock().end = Some((place, moment));
+    }
+
+    /// Drops all waiters, and writes what was added, or noted by those who wait for nothing: the machine has ended.
     pub(crate) fn end(&self) {
-        let waiters = std::mem::take(&mut self.door.lock().waiters);
-        drop(waiters);
+        let door = std::mem::take(&mut *self.door.lock());
+        drop(door.waiters);
+        let end = self.kept.lock().end.filter(|_| !door.records.is_empty());
+        if let Some((place, moment)) = end {
+            self.add(place, moment, &door.records);
+        }
         if let Some(writer) = self.kept.lock().writer.as_mut() {
             // Whoever reads the file sees where it was cut off.
             let _ = writer.write(false);

@@ -1,4 +1,5 @@
 use super::*;
+use crate::boundary::journal::{Journal, JournalConfig};
 use proptest::prelude::*;
 use std::path::PathBuf;
 
@@ -198,4 +199,29 @@ fn nothing_follows_an_entry_that_could_not_be_written() {
     assert!(!appends(&mut writer));
     let read = JournalFile::open(&scratch.file()).expect("it is whole");
     assert_eq!((read.entries.len(), read.cut), (1, None));
+}
+
+#[test]
+fn what_was_noted_and_not_taken_is_written_behind_the_end_of_the_thread() {
+    let scratch = JournalFolder::new("end");
+    for ends in [false, true] {
+        let path = scratch.0.join(format!("{ends}.journal"));
+        let journal = Journal::create(&path, header(), JournalConfig::default()).expect("a file");
+        journal.note(|notes| notes.record(&[b"one"]));
+        let place = JournalPlace {
+            position: 3,
+            trail: 4,
+        };
+        if ends {
+            journal.ends_at(place, 5);
+        }
+        // Whoever comes too late to wait ends it once more.
+        (0..2).for_each(|_| journal.end());
+        let read = JournalFile::open(&path).expect("it is whole");
+        let entries = read.entries.iter();
+        let entries: Vec<_> = entries
+            .map(|e| (e.place, e.moment, e.records.len()))
+            .collect();
+        assert_eq!(entries, if ends { vec![(place, 5, 1)] } else { vec![] });
+    }
 }

@@ -10,10 +10,11 @@ use rustc_hash::FxHashMap;
 
 /// A block is sparse if less than this part of it lives.
 const SPARSE: (usize, usize) = (5, 8);
-/// Where memory is short: three bytes move at most for one that is gained; where no message can enter seven, as long as those would not be
-/// worth it.
+/// Where memory is short: three bytes move at most for one that is gained.
 const SPARSE_WHEN_SHORT: (usize, usize) = (3, 4);
-const DENSEST_WHEN_FULL: (usize, usize) = (7, 8);
+/// Where no message can enter: as many as it takes to gain a block. Small heaps have few blocks, and together these leave little more
+/// than one.
+const DENSEST_WHEN_FULL: (usize, usize) = (1, 1);
 /// Bytes that live in a group, unless it is a single block: about as much as is copied in half a millisecond.
 const GROUP: usize = PAYLOAD / 16;
 /// An evacuation is worth it if it saves one part in this many of all blocks, and at least one.
@@ -29,6 +30,8 @@ pub(crate) struct BlockSurvey {
     /// The part that lives in a sparse block at most, and in one that moves if it must.
     sparse: (usize, usize),
     densest: (usize, usize),
+    /// An evacuation is worth it if it saves one part in this many of all blocks.
+    worth: usize,
     unseen: Vec<Extent>,
     /// Extents, each with the number of its live granules.
     seen: Vec<(usize, Extent)>,
@@ -41,11 +44,15 @@ impl BlockSurvey {
     /// Creates a survey of the blocks for cells, after collection `number`. Memory may be `short`, or even so `full` that no message enters.
     pub(crate) fn new(number: u64, short: bool, full: bool) -> BlockSurvey {
         let sparse = if short { SPARSE_WHEN_SHORT } else { SPARSE };
-        let densest = if full { DENSEST_WHEN_FULL } else { sparse };
+        let (densest, worth) = match full {
+            true => (DENSEST_WHEN_FULL, usize::MAX),
+            false => (sparse, WORTH),
+        };
         BlockSurvey {
             number,
             sparse,
             densest,
+            worth,
             unseen: Vec::new(),
             seen: Vec::new(),
         }
@@ -74,7 +81,7 @@ impl BlockSurvey {
 
     /// Returns the plan of what is to move, if that is worth it.
     pub(crate) fn plan(self) -> Option<EvacuationPlan> {
-        let worth = self.seen.len().div_ceil(WORTH);
+        let worth = self.seen.len().div_ceil(self.worth);
         let all: usize = self.seen.iter().map(|(live, _)| live * GRANULE).sum();
         let most = AT_ONCE.max(all / 4);
         let below = |live: usize, (part, of): (usize, usize)| live * GRANULE * of < PAYLOAD * part;
