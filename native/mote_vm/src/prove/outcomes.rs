@@ -1,8 +1,8 @@
 //! The situations that turns have led to, by what was foretold of them (foretold.rs). It forgets what others take the place of.
 //!
 //! Invariants:
-//! 1. What is kept for something foretold is the number of the situation that it is of, and nothing else. So it makes no difference
-//!    whether something is kept, but for the time.
+//! 1. What is kept for something foretold is the number of the situation that it is of, and nothing else. Which one that is (likeness.rs)
+//!    depends on nothing that is not foretold. So it makes no difference whether something is kept, but for the time.
 //! 2. It changes only while situations are taken up (known.rs): whoever looks reads it as it is.
 use super::digest::Digest;
 use crate::platform::prefetch::prefetch;
