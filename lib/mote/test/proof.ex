@@ -6,6 +6,8 @@ defmodule Mote.Test.Proof do
   # 2. What it finds is an order. A machine that goes by that order shows what is wrong, to the property or in a trace: so what
   #    is reported is what a machine has done.
   # 3. A machine that does not end where the search has ended has begun with something else: `graph` is not the same each time.
+  # 4. A search begins when all that was collected before is let go of: who holds what at its beginning makes a difference to what it counts, to
+  #    how far it comes, and so to what it finds.
   @moduledoc false
 
   alias Mote.{Address, Machine, Native}
@@ -86,6 +88,7 @@ defmodule Mote.Test.Proof do
 
       # What nobody refers to any more, nobody outside tells from others. The machine's process has created some of it.
       for process <- [self(), machine], do: :erlang.garbage_collect(process)
+      let_go()
       {:ok, native} = Machine.fetch(machine)
       keys = for name <- @actors, do: for(%Address{key: key} <- actors(proof, name, context), do: key)
       result = go_on({machine, native, limits, List.to_tuple(keys)}, {nil, []}, proof, look)
@@ -93,6 +96,16 @@ defmodule Mote.Test.Proof do
       _ = :erlang.phash2(context, 1)
       result
     end)
+  end
+
+  # A scheduler of the BEAM does not let go of a resource when a process has collected it, but when it comes to its own work, and that may be
+  # when the process goes on on another one. Its own work comes in order, and this is some of it, for each scheduler.
+  defp let_go do
+    asked = :erlang.trace_delivered(:all)
+
+    receive do
+      {:trace_delivered, :all, ^asked} -> :ok
+    end
   end
 
   # `goals`: of what it was asked last, what is a goal.
