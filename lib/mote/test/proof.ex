@@ -87,8 +87,7 @@ defmodule Mote.Test.Proof do
       _ = walk(machine, before, proof)
 
       # What nobody refers to any more, nobody outside tells from others. The machine's process has created some of it.
-      for process <- [self(), machine], do: :erlang.garbage_collect(process)
-      let_go()
+      Run.collect([self(), machine])
       {:ok, native} = Machine.fetch(machine)
       keys = for name <- @actors, do: for(%Address{key: key} <- actors(proof, name, context), do: key)
       result = go_on({machine, native, limits, List.to_tuple(keys)}, {nil, []}, proof, look)
@@ -96,16 +95,6 @@ defmodule Mote.Test.Proof do
       _ = :erlang.phash2(context, 1)
       result
     end)
-  end
-
-  # A scheduler of the BEAM does not let go of a resource when a process has collected it, but when it comes to its own work, and that may be
-  # when the process goes on on another one. Its own work comes in order, and this is some of it, for each scheduler.
-  defp let_go do
-    asked = :erlang.trace_delivered(:all)
-
-    receive do
-      {:trace_delivered, :all, ^asked} -> :ok
-    end
   end
 
   # `goals`: of what it was asked last, what is a goal.
