@@ -6,6 +6,8 @@ defmodule Mote.Test.Proof do
   # 2. What it finds is an order. A machine that goes by that order shows what is wrong, to the property or in a trace: so what
   #    is reported is what a machine has done.
   # 3. A machine that does not end where the search has ended has begun with something else: `graph` is not the same each time.
+  # 4. A search begins when all that was collected before is let go of: who holds what at its beginning makes a difference to what it counts, to
+  #    how far it comes, and so to what it finds.
   @moduledoc false
 
   alias Mote.{Address, Machine, Native}
@@ -85,7 +87,7 @@ defmodule Mote.Test.Proof do
       _ = walk(machine, before, proof)
 
       # What nobody refers to any more, nobody outside tells from others. The machine's process has created some of it.
-      for process <- [self(), machine], do: :erlang.garbage_collect(process)
+      Run.collect([self(), machine])
       {:ok, native} = Machine.fetch(machine)
       keys = for name <- @actors, do: for(%Address{key: key} <- actors(proof, name, context), do: key)
       result = go_on({machine, native, limits, List.to_tuple(keys)}, {nil, []}, proof, look)

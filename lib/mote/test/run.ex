@@ -22,6 +22,20 @@ defmodule Mote.Test.Run do
     end
   end
 
+  @doc "Has processes collect their garbage, and waits until the resources in it are let go of."
+  @spec collect([pid]) :: :ok
+  def collect(processes) do
+    Enum.each(processes, &:erlang.garbage_collect/1)
+
+    # A scheduler of the BEAM does not let go of a resource when a process has collected it, but when it comes to its own work, and that may
+    # be when the process goes on on another one. Its own work comes in order, and this is some of it, for each scheduler.
+    asked = :erlang.trace_delivered(:all)
+
+    receive do
+      {:trace_delivered, :all, ^asked} -> :ok
+    end
+  end
+
   @doc "Returns whether a property holds, or what is wrong."
   @spec check(property, term) :: :ok | wrong
   def check(property, context) do

@@ -12,7 +12,7 @@
 use super::deeds::{Deed, Sending, Sketch};
 use super::digest::{Digest, DigestSum};
 use super::likeness::{each_heard, of_actor, of_ended, of_event, of_heard};
-use super::rows::is_free;
+use super::rows::{is_free, seen_as};
 use super::sent_by::SentBy;
 use super::shapes::Shapes;
 use super::situation::{Situation, WaitingEvent};
@@ -305,22 +305,21 @@ impl Foreteller {
         let ForetoldTurn { here, used, .. } = turn;
         let me = used.target;
         sum.take(self.events[turn.event]);
-        if turn.deed.becomes.is_some() && turn.is_safe(me) {
-            // What waits for it has no order any more.
-            let is_ordered = |event: &WaitingEvent| event.target == me && !event.sender.is_open();
-            if turn.others().any(|(_, event)| is_ordered(event)) {
-                return None;
-            }
-        }
-        if self.gone.is_empty() && used.sender.is_open() {
+        // What waits for one who never becomes any more has no order.
+        let loosens = turn.deed.becomes.is_some() && turn.is_safe(me);
+        if !loosens && self.gone.is_empty() && used.sender.is_open() {
             return Some(());
         }
         for (at, event) in turn.others() {
             let is_behind = event.is_in_row_with(used);
-            if is_behind || self.is_gone(event.sender) {
-                let sender = self.sender(turn, event.target, event.sender)?;
+            let is_loose = loosens && event.target == me && !event.sender.is_kept();
+            if is_behind || is_loose || self.is_gone(event.sender) {
+                let sender = match is_loose {
+                    true => seen_as(event.sender),
+                    false => self.sender(turn, event.target, event.sender)?,
+                };
                 let place = match sender {
-                    SentBy::ANY => 0,
+                    SentBy::ANY | SentBy::COPY => 0,
                     _ => event.place - u32::from(is_behind),
                 };
                 sum.take(self.events[at]);

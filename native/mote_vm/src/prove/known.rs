@@ -5,7 +5,8 @@
 //! 1. All situations that as many turns lead to as to the one that is looked at, or fewer, are in `seen`, with numbers below
 //!    `deeper_from`. So whether a step leads further does not depend on what else is looked at meanwhile.
 use super::deeds::{Deed, DeedEnd, Deeds};
-use super::digest::{mixed, Digest};
+use super::digest::mixed;
+use super::looking::{FoundStep, NEW};
 use super::outcomes::Outcomes;
 use super::parts::{Components, TooLarge};
 use super::reduction::Choice;
@@ -108,8 +109,11 @@ impl SearchKnowledge {
     }
 
     /// Returns whether a situation that a step leads to is one that more turns lead to than to the one that is looked at.
-    pub(super) fn is_further(&self, digest: Digest) -> bool {
-        let number = self.seen.number(digest);
+    pub(super) fn is_further(&self, step: &FoundStep) -> bool {
+        let number = match step.to {
+            NEW => self.seen.number(step.digest),
+            known => Some(known),
+        };
         number.is_none_or(|number| number >= self.deeper_from)
     }
 

@@ -44,7 +44,10 @@ pub(super) struct FoundStep {
     pub(super) step: u32,
     /// The number of the situation that it leads to, or [`NEW`].
     pub(super) to: u32,
+    /// The digest of that situation, where its number was not foretold.
     pub(super) digest: Digest,
+    /// What was foretold of it, where nothing was kept of that.
+    pub(super) foretold: Option<Digest>,
     /// The places where that begins among the bytes, and where it ends: at 0 if it was not written.
     from: u32,
     end: u32,
@@ -79,6 +82,30 @@ struct Planned {
     foretold: Option<Digest>,
 }
 
+/// Steps of which something new was foretold and that nobody has taken up yet, by some bits of that: the last one each.
+struct LatestSteps(Box<[u32; LATEST]>);
+
+const LATEST: usize = 1 << 12;
+
+impl Default for LatestSteps {
+    fn default() -> LatestSteps {
+        LatestSteps(Box::new([0; LATEST]))
+    }
+}
+
+impl LatestSteps {
+    /// The digest of what was foretold so, if that is so of one of the steps. What was kept of others is none of them.
+    #[inline]
+    fn get(&self, foretold: Digest, steps: &[FoundStep]) -> Option<Digest> {
+        let step = steps.get(self.0[foretold[1] as usize % LATEST] as usize)?;
+        (step.foretold == Some(foretold)).then_some(step.digest)
+    }
+
+    fn put(&mut self, foretold: Digest, step: usize) {
+        self.0[foretold[1] as usize % LATEST] = step as u32;
+    }
+}
+
 /// Looks at situations, and keeps what it has found in some of them.
 #[derive(Default)]
 pub(super) struct Looker {
@@ -91,6 +118,7 @@ pub(super) struct Looker {
     meeting: MeetingRoom,
     foreteller: Foreteller,
     numbering: Numbering,
+    latest: LatestSteps,
     /// The steps of all situations that were looked at since the last time that it was cleared, and where each leads.
     pub(super) steps: Vec<FoundStep>,
     bytes: RoomyBytes,
@@ -204,7 +232,7 @@ impl Looker {
             });
         }
         let mut steps = self.steps[from..].iter();
-        Ok(suffices && steps.any(|step| known.is_further(step.digest)))
+        Ok(suffices && steps.any(|step| known.is_further(step)))
     }
 
     /// Takes all steps of some events. What is foretold is called for before it is looked up.
@@ -263,27 +291,34 @@ impl Looker {
         if deed.end == DeedEnd::Broken {
             return;
         }
-        let outcome = foretold.and_then(|foretold| known.outcomes.get(foretold));
-        if outcome.is_none() || known.has_views() {
+        let to = foretold.and_then(|foretold| known.outcomes.get(foretold));
+        let latest = match to {
+            Some(_) => None,
+            None => foretold.and_then(|foretold| self.latest.get(foretold, &self.steps)),
+        };
+        let is_told = to.is_some() || latest.is_some();
+        if !is_told || known.has_views() {
             self.go(known, at, fate, planned.deed);
         }
-        let (from, end, digest) = match outcome {
-            Some(digest) => (0, 0, digest),
-            None => {
+        let (from, end, digest) = match is_told {
+            true => (0, 0, latest.unwrap_or_default()),
+            false => {
                 let (from, digest) = self.write(known);
+                known.seen.prefetch(digest);
                 (from, self.bytes.len(), digest)
             }
         };
-        if cfg!(debug_assertions) && outcome.is_some() {
+        if cfg!(debug_assertions) && is_told {
             self.go(known, at, fate, planned.deed);
             let (from, made_out) = self.write(known);
             self.bytes.truncate(from);
-            assert_eq!(made_out, digest, "foretold.rs, invariant 1");
+            let told = to.map_or(digest, |number| known.seen.digest(number));
+            assert_eq!(made_out, told, "foretold.rs, invariant 1");
         }
-        if let (Some(foretold), None) = (foretold, outcome) {
-            known.outcomes.put(foretold, digest);
+        let foretold = foretold.filter(|_| !is_told);
+        if let Some(foretold) = foretold {
+            self.latest.put(foretold, self.steps.len());
         }
-        known.seen.prefetch(digest);
         let wrong = [
             (deed.end == DeedEnd::Aborted, FindingKind::Aborted),
             (deed.end == DeedEnd::Ignored, FindingKind::Ignored),
@@ -296,8 +331,9 @@ impl Looker {
         let is_wrong = |(is, what): &(bool, FindingKind)| *is && !known.asked.allowed.allows(*what);
         self.steps.push(FoundStep {
             step: step(at, fate),
-            to: NEW,
+            to: to.unwrap_or(NEW),
             digest,
+            foretold,
             from: from as u32,
             end: end as u32,
             wrong: wrong.into_iter().find(is_wrong).map(|(_, what)| what),
@@ -332,10 +368,14 @@ impl Looker {
         let steps = &mut self.steps[from..];
         for at in 0..steps.len() {
             if let Some(step) = steps.get(at + AHEAD) {
-                known.seen.prefetch_digest(step.digest);
+                if step.to == NEW {
+                    known.seen.prefetch_digest(step.digest);
+                }
             }
             let step = &mut steps[at];
-            step.to = known.seen.number(step.digest).unwrap_or(NEW);
+            if step.to == NEW {
+                step.to = known.seen.number(step.digest).unwrap_or(NEW);
+            }
         }
     }
 }

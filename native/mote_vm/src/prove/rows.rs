@@ -25,7 +25,7 @@ pub(super) fn ordered(
     };
     match event.sender {
         sender if sender.is_open() => None,
-        sender @ (SentBy::ITSELF | SentBy::ARMED) => Some(sender),
+        sender if sender.is_kept() => Some(sender),
         sender => (!is_safe()).then_some(sender),
     }
 }

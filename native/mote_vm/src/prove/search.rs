@@ -309,6 +309,9 @@ impl Search {
             known => (known, false),
         };
         self.steps.add(found.step, number);
+        if let Some(foretold) = found.foretold {
+            self.known.outcomes.put(foretold, number);
+        }
         if is_new {
             self.line.push(looker.written(&self.known, here, at));
             self.keep_limits();

@@ -55,6 +55,11 @@ impl KnownSituations {
         }
     }
 
+    /// The digest of a situation.
+    pub(super) fn digest(&self, number: u32) -> Digest {
+        self.digests[number as usize]
+    }
+
     /// The number of a situation, if it is known.
     #[inline]
     pub(super) fn number(&self, digest: Digest) -> Option<u32> {

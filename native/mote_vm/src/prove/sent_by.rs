@@ -48,6 +48,11 @@ impl SentBy {
         self == SentBy::ANY || self == SentBy::COPY
     }
 
+    /// Returns whether it is kept in its order whoever it waits for: for an actor itself, or for the clock.
+    pub(super) fn is_kept(self) -> bool {
+        self == SentBy::ITSELF || self == SentBy::ARMED
+    }
+
     pub(super) fn code(self) -> u32 {
         self.0
     }
