@@ -186,6 +186,7 @@ impl Book {
     }
 
     /// Puts an entry where one is free; its key says that position, or the one that is given. Returns the key.
+    #[inline(always)]
     fn put(&mut self, entry: HandleSlot, named: Option<u32>, quota: &Quota) -> Key {
         let (actor, serial) = (entry.actor, entry.serial);
         let at = self.free.pop().unwrap_or(self.slots.len() as u32);
@@ -281,6 +282,8 @@ impl Handles {
         actors.iter().map(acquire).collect()
     }
 
+    // In line: a key that comes through memory is read before the stores to the tables have reached the cache, and waits for them.
+    #[inline(always)]
     fn acquire_in(&self, inner: &mut Book, actor: *const Actor, pinned: Option<SponsorId>) -> Key {
         if let Some(at) = inner.by_actor.get(actor) {
             let entry = &mut inner.slots[at];
