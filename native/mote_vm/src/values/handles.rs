@@ -14,10 +14,12 @@
 //! 5. The tables are charged to the machine's quota, as large as they have grown, until it ends; they do not shrink. A
 //!    caller that holds actors from outside cannot be refused here, but takes the room of callers that can.
 //! 6. A million references may end at once, on a thread that must not be held up: so each only leaves its key in `ended`. Whoever
-//!    has the lock of the book takes some of these, and releases them before it lets go: so a key is in `ended`, or released.
-//!    Whoever leaves the [`MANY`]th has another thread release all. A collection and a count begin with the keys that are left.
+//!    takes some of these has the lock of the book, and releases them before it lets go: so a key is in `ended`, or released.
+//!    A caller that needs a new entry does so before the tables grow: it is on the core that has them in its cache. Whoever
+//!    leaves the [`MANY`]th key has another thread release all. A collection and a count begin with the keys that are left.
 //! 7. An entry that is kept from an earlier life has the key that it had there, and one that was named a key of its own: these say another
 //!    position, and `renamed` knows where the entry is (kept.rs).
+mod by_actor;
 mod held;
 mod kept;
 mod seats;
@@ -28,6 +30,7 @@ use crate::base::sync::CachePadded;
 use crate::values::actor::{Actor, SponsorId};
 use crate::values::value::Value;
 use crate::values::walk::{Missed, Walkable};
+use by_actor::ByActor;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::RandomState;
@@ -121,7 +124,7 @@ impl HandleSlot {
 struct Book {
     slots: Vec<HandleSlot>,
     free: Vec<u32>,
-    by_actor: FxHashMap<*const Actor, u32>,
+    by_actor: ByActor,
     given: u64,
     /// Positions of entries by their serial numbers, where their keys say another one (invariant 7).
     renamed: FxHashMap<u128, u32>,
@@ -137,10 +140,9 @@ struct Book {
 impl Book {
     /// Bytes of the tables.
     fn bytes(&self) -> usize {
-        let by_actor = self.by_actor.capacity() * size_of::<(*const Actor, u32)>();
         let renamed = self.renamed.capacity() * size_of::<(u128, u32)>();
         self.slots.capacity() * (size_of::<HandleSlot>() + size_of::<u32>())
-            + by_actor
+            + self.by_actor.bytes()
             + renamed
             + self.seat_bytes
     }
@@ -171,9 +173,7 @@ impl Book {
         let entry = &mut self.slots[at];
         entry.count -= 1;
         if entry.count == 0 {
-            if self.by_actor.get(&entry.actor) == Some(&(at as u32)) {
-                self.by_actor.remove(&entry.actor);
-            }
+            self.by_actor.remove(entry.actor, at as u32);
             self.seats.clear(at);
             self.free.push(at as u32);
             if at as u32 != key.slot {
@@ -186,6 +186,7 @@ impl Book {
     }
 
     /// Puts an entry where one is free; its key says that position, or the one that is given. Returns the key.
+    #[inline(always)]
     fn put(&mut self, entry: HandleSlot, named: Option<u32>, quota: &Quota) -> Key {
         let (actor, serial) = (entry.actor, entry.serial);
         let at = self.free.pop().unwrap_or(self.slots.len() as u32);
@@ -213,9 +214,9 @@ impl Book {
     }
 }
 
-/// This many keys are released in a millisecond or two.
-const MANY: usize = 1_024;
-/// And this many before others get at the book.
+/// This many keys are released in a few tenths of a millisecond: more than a process lets go of in most of its collections.
+const MANY: usize = 4_096;
+/// And this many before others get at the book, or it grows.
 const FEW: usize = 128;
 
 /// The table of the addresses that the outside of one machine holds.
@@ -281,11 +282,16 @@ impl Handles {
         actors.iter().map(acquire).collect()
     }
 
+    // In line: a key that comes through memory is read before the stores to the tables have reached the cache, and waits for them.
+    #[inline(always)]
     fn acquire_in(&self, inner: &mut Book, actor: *const Actor, pinned: Option<SponsorId>) -> Key {
-        if let Some(&slot) = inner.by_actor.get(&actor) {
-            let entry = &mut inner.slots[slot as usize];
+        if let Some(at) = inner.by_actor.get(actor) {
+            let entry = &mut inner.slots[at];
             entry.count += 1;
             return entry.key();
+        }
+        if inner.free.is_empty() && inner.slots.len().is_multiple_of(FEW) {
+            self.settle_in(inner, FEW);
         }
         inner.given += 1;
         // A counter never repeats, and what belongs to it nobody can guess without the key.
@@ -325,7 +331,7 @@ impl Handles {
         let left = ended.len().saturating_sub(most);
         let some = ended.split_off(left);
         if ended.is_empty() {
-            ended.shrink_to(MANY);
+            ended.shrink_to(8 * FEW);
         }
         drop(ended);
         let as_many = some.len() == most;

@@ -7,6 +7,7 @@
 //!    It can be told to hold others in the same way.
 //! 3. Numbers go on behind those of the earlier life, and what proves a key is made of a new secret: so a key that is not kept is as
 //!    hard to guess as any, also for whoever has read the image.
+use super::by_actor::ByActor;
 use super::seats::Seat;
 use super::{pinned_to, HandleSlot, Handles, Key};
 use crate::values::actor::{Actor, SponsorId};
@@ -57,7 +58,7 @@ impl Handles {
                 && actors.insert(*actor)
                 && inner.position(*key).is_none()
                 && !inner.renamed.contains_key(&key.serial)
-                && !inner.by_actor.contains_key(actor)
+                && inner.by_actor.get(*actor).is_none()
         };
         if !kept.keys.iter().all(is_new) {
             return false;
@@ -82,8 +83,8 @@ impl Handles {
         name: impl FnOnce() -> u128,
     ) {
         let mut inner = self.inner.lock();
-        let at = inner.by_actor.get(&actor).copied();
-        if at.is_some_and(|at| inner.slots[at as usize].kept) {
+        let at = inner.by_actor.get(actor);
+        if at.is_some_and(|at| inner.slots[at].kept) {
             return;
         }
         // An entry that was forgotten is of its earlier key: it stays until those who have that let go of it.
@@ -97,8 +98,8 @@ impl Handles {
     /// Returns whether `name` would give an actor no other key.
     pub(crate) fn is_named(&self, actor: *const Actor) -> bool {
         let inner = self.inner.lock();
-        let at = inner.by_actor.get(&actor);
-        at.is_some_and(|at| inner.slots[*at as usize].kept)
+        let at = inner.by_actor.get(actor);
+        at.is_some_and(|at| inner.slots[at].kept)
     }
 
     /// Lets go of actors by their keys, which find nothing from now on, whoever has them.
@@ -123,8 +124,8 @@ impl Handles {
     /// One more reference to an actor that is held, by its key; none to any other.
     pub(crate) fn acquire_held(&self, actor: *const Actor) -> Option<Key> {
         let mut inner = self.inner.lock();
-        let at = *inner.by_actor.get(&actor)?;
-        let entry = Some(&mut inner.slots[at as usize]).filter(|entry| !entry.forgotten)?;
+        let at = inner.by_actor.get(actor)?;
+        let entry = Some(&mut inner.slots[at]).filter(|entry| !entry.forgotten)?;
         entry.count += 1;
         Some(entry.key())
     }
@@ -162,5 +163,5 @@ pub(crate) fn bytes_of(keys: usize) -> usize {
         * (size_of::<HandleSlot>()
             + size_of::<Seat>()
             + size_of::<(u128, u32)>()
-            + size_of::<(*const Actor, u32)>())
+            + ByActor::GROUP_BYTES)
 }

@@ -118,6 +118,24 @@ fn references_that_have_ended_are_released_before_a_walk_and_a_count() {
 }
 
 #[test]
+fn what_has_ended_makes_room_before_the_table_grows() {
+    let handles = Arc::new(Handles::default());
+    let acquire = |n: usize| handles.acquire(actor(n), None);
+    let first: Vec<Key> = (1..=FEW).map(acquire).collect();
+    assert!(!first.iter().any(|key| handles.end(*key)));
+    let second: Vec<Key> = (FEW + 1..=2 * FEW).map(acquire).collect();
+    assert_eq!(handles.inner.lock().slots.len(), FEW);
+    assert!(first.iter().all(|key| found(&handles, *key).is_none()));
+    // Nothing has ended since, so it grows.
+    let third = acquire(1);
+    assert_eq!(handles.inner.lock().slots.len(), FEW + 1);
+    assert!(second
+        .iter()
+        .chain([&third])
+        .all(|key| found(&handles, *key).is_some()));
+}
+
+#[test]
 fn forged_and_stale_keys_lead_to_nothing() {
     let handles = Arc::new(Handles::default());
     let key = handles.acquire(actor(1), None);
