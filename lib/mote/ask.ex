@@ -152,12 +152,8 @@ defmodule Mote.Ask do
 
   @doc "See `Mote.ask!/3`."
   @spec ask!(Address.t(), term, options) :: term
-  def ask!(address, request, timeout_or_opts \\ @timeout) do
-    case ask(address, request, timeout_or_opts) do
-      {:ok, answer} -> answer
-      {:error, error} -> raise error
-    end
-  end
+  def ask!(address, request, timeout_or_opts \\ @timeout),
+    do: Error.ok!(ask(address, request, timeout_or_opts))
 
   @doc "See `Mote.ask_all/3`."
   @spec ask_all([Address.t()], term, options) :: [result]
@@ -214,10 +210,7 @@ defmodule Mote.Ask do
   def async(address, request, opts \\ [])
 
   def async(%Address{} = address, request, opts) do
-    case open(address, request, SponsorOptions.option!(opts, "async/3")) do
-      {:ok, ask} -> ask
-      {:error, error} -> raise error
-    end
+    Error.ok!(open(address, request, SponsorOptions.option!(opts, "async/3")))
   end
 
   def async(other, _request, _opts), do: not_an_address!(other)

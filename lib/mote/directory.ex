@@ -279,12 +279,8 @@ defmodule Mote.Directory do
 
   @doc "Like `ask/4`, but returns the answer itself, and raises `Mote.Error`."
   @spec ask!(directory, term, term, Ask.options()) :: term
-  def ask!(directory, key, request, timeout_or_opts \\ 5_000) do
-    case ask(directory, key, request, timeout_or_opts) do
-      {:ok, answer} -> answer
-      {:error, error} -> raise error
-    end
-  end
+  def ask!(directory, key, request, timeout_or_opts \\ 5_000),
+    do: Error.ok!(ask(directory, key, request, timeout_or_opts))
 
   @doc """
   Returns the address of the actor of a key, or `nil` if it has none. Starts nothing.

@@ -1,223 +1,78 @@
 defmodule Mote.Native do
-  # The functions of native/mote_nif: what they take and answer is documented there. Only stubs belong here,
+  # The functions of native/mote_nif: what they take and answer is documented there. Only their names belong here,
   # and the name of the function that explains native code: a new version of this module takes every running
   # machine's references away.
   @moduledoc false
 
   use Mote.Native.Library, crate: :mote_nif, optional: [:tls]
 
-  def machine_start(_name, _sponsors, _fuel, _memory, _gc, _order), do: :erlang.nif_error(:nif_not_loaded)
+  # With their numbers of arguments, by the file of native/mote_nif/src/nifs/ that has them.
+  @functions [
+    machines: ~w(
+      machine_start/6 machine_choices/1 machine_add_sponsor/2 machine_remove_sponsor/2 machine_close/1
+      machine_open/1 machine_unfinished/1 machine_stop/1 machine_join/1 machine_owner/1
+      machine_reports/2 machine_lost/1 machine_info/1 machine_module/2 machine_load/4 machine_succeed/3
+      machine_claim/2 machine_retain/3 machine_sponsors/1 cores/0
+    ),
+    mail: ~w(machine_postman/1 machine_deliver_big/1 machine_outbound/1 machine_deliver/1),
+    watches: ~w(machine_watcher/1 machine_processes_ended/2 machine_sweep/1),
+    batches: ~w(send_many/4 send_many_big/4 send_pairs_big/2 send_pairs/2),
+    nodes: ~w(
+      references_in/1 words_in/1 words_in_big/1 listed_new/0 listed_add/2 listed_add_big/2 listed_drop/2
+      listed_drop_big/2 listed_clear/1 references_in_big/1 dropped_new/0 dropped_take/2 far_key/3
+      own_key/2
+    ),
+    journals: ~w(
+      journal_lock/2 journal_about/1 journal_begin/8 journal_prepare/2 journal_run/3 journal_wait/2
+      journal_info/1 journal_more/3 journal_copied/2
+    ),
+    replays: ~w(
+      replay_open/1 replay_changed/2 replay_prepare/3 replay_begin/4 replay_run/6 replay_succeeds/2
+      machine_fingerprint/2
+    ),
+    images: ~w(
+      image_save/5 image_open/2 image_load/3 image_lost/1 image_restore/7 image_migrated/5
+      image_abandon/1
+    ),
+    surveys: ~w(
+      machine_collect/2 peek/2 peek/3 peek_entries/3 inspect_entries/4 inspect_entries/5
+      inspect_entries_big/5 fold_here/4 fold_there/6 actor_info/3 actor_graph/5 machine_awaited/3
+      machine_sockets/4 machine_waiting/4 machine_census/3 machine_watch/4 machine_watched/4
+    ),
+    drains: ~w(drain/3 drain_forget/2),
+    timers: ~w(machine_now/1 machine_advance/3 send_after/5 send_after/6 send_after_big/6 cancel_timer/2),
+    outboxes: ~w(outbox_open/3 outbox_take/2 outbox_letter/1 outbox_close/1 outbox_info/1),
+    actors: ~w(
+      create/6 create/7 create_big/7 create_many/6 create_many_big/6 share/3 create_row/8 send/4 send/5
+      send_big/5
+    ),
+    questions: ~w(
+      ask/4 ask/5 ask_wait/3 ask_async/5 ask_async/6 ask_async_big/6 request/4 request/5 request_big/5
+      cancel/1 cancelled/1 answer/2 answer_big/2
+    ),
+    room: ~w(wait_for_room/4 leave_line/1 send_permitted/6),
+    futures: ~w(
+      environment/0 environment_kill/2 future/5 future/6 future_big/6 future_value/1 future_value_big/1
+      future_wait/3 future_finished/1 future_kill/1
+    ),
+    fault: ~w(send_trap/3),
+    sockets: ~w(socket_listen/6 socket_connect/5 socket_datagrams/5 socket_dialer/5),
+    desks: ~w(
+      desk_open/3 desk_asked/1 desk_next/2 desk_leave/1 desk_lost/2 desk_machine/1 desk_close/1
+      desk_overdue/1 machine_blocking/2 machine_turns/2 turn_done/4 turn_done/5 turn_done_big/5
+      turn_self/2 turn_over/3 turn_aborted/3 turn_aborted/4 turn_aborted_big/4
+    ),
+    moves: ~w(actor_hold/4 actors_go_on/5 actor_goes_on_big/6),
+    traces: ~w(machine_trace/4 machine_trace_end/2 machine_pause/2 machine_step_turn/3 check_pattern/1),
+    proofs: ~w(machine_prove/6),
+    remarks: ~w(unit_remarks/1)
+  ]
 
-  def machine_choices(_machine), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_add_sponsor(_machine, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_remove_sponsor(_machine, _name), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_close(_machine), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_open(_machine), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_unfinished(_machine), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_stop(_machine), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_join(_machine), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_owner(_machine), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_postman(_machine), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_watcher(_machine), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_processes_ended(_machine, _pids), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_sweep(_machine), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_deliver(_machine), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_deliver_big(_machine), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_outbound(_machine), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_reports(_machine, _count), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_lost(_machine), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_info(_machine), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_module(_machine, _module), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_load(_machine, _version, _unit, _takes_over), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_succeed(_machine, _module, _tag), do: :erlang.nif_error(:nif_not_loaded)
-
-  def machine_claim(_machine, _identity), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_retain(_machine, _key, _kept), do: :erlang.nif_error(:nif_not_loaded)
-  def journal_lock(_path, _who), do: :erlang.nif_error(:nif_not_loaded)
-  def journal_about(_path), do: :erlang.nif_error(:nif_not_loaded)
-
-  def journal_begin(_machine, _paths, _number, _how, _told, _names, _kept, _tag),
-    do: :erlang.nif_error(:nif_not_loaded)
-
-  def journal_prepare(_machine, _path), do: :erlang.nif_error(:nif_not_loaded)
-  def journal_run(_machine, _paths, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def journal_wait(_machine, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def journal_info(_machine), do: :erlang.nif_error(:nif_not_loaded)
-  def journal_more(_machine, _place, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def journal_copied(_machine, _end), do: :erlang.nif_error(:nif_not_loaded)
-  def replay_open(_path), do: :erlang.nif_error(:nif_not_loaded)
-  def replay_changed(_file, _units), do: :erlang.nif_error(:nif_not_loaded)
-  def replay_prepare(_machine, _file, _identity), do: :erlang.nif_error(:nif_not_loaded)
-  def replay_begin(_machine, _file, _mark, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def replay_run(_machine, _file, _next, _goal, _search, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def replay_succeeds(_before, _machine), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_fingerprint(_machine, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def image_save(_machine, _path, _names, _kept, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def image_open(_path, _atoms), do: :erlang.nif_error(:nif_not_loaded)
-  def image_load(_machine, _image, _number), do: :erlang.nif_error(:nif_not_loaded)
-  def image_lost(_image), do: :erlang.nif_error(:nif_not_loaded)
-
-  def image_restore(_machine, _image, _numbers, _resolved, _kept, _migrating, _tag),
-    do: :erlang.nif_error(:nif_not_loaded)
-
-  def image_migrated(_machine, _end, _answers, _kept, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def image_abandon(_end), do: :erlang.nif_error(:nif_not_loaded)
-
-  def machine_collect(_machine, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_sponsors(_machine), do: :erlang.nif_error(:nif_not_loaded)
-  def drain(_machine, _ignores_beam, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def drain_forget(_machine, _ticket), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_now(_machine), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_advance(_machine, _limit, _ignores_beam), do: :erlang.nif_error(:nif_not_loaded)
-  def outbox_open(_machine, _capacity, _holds), do: :erlang.nif_error(:nif_not_loaded)
-  def outbox_take(_outbox, _max), do: :erlang.nif_error(:nif_not_loaded)
-  def outbox_letter(_letter), do: :erlang.nif_error(:nif_not_loaded)
-  def outbox_close(_outbox), do: :erlang.nif_error(:nif_not_loaded)
-  def outbox_info(_outbox), do: :erlang.nif_error(:nif_not_loaded)
-  def cores, do: :erlang.nif_error(:nif_not_loaded)
-
-  def create(_machine, _module, _name, _version, _captures, _sponsor),
-    do: :erlang.nif_error(:nif_not_loaded)
-
-  def create(_machine, _module, _name, _version, _captures, _sponsor, _kept),
-    do: :erlang.nif_error(:nif_not_loaded)
-
-  def create_big(_machine, _module, _name, _version, _captures, _sponsor, _kept),
-    do: :erlang.nif_error(:nif_not_loaded)
-
-  def create_many(_machine, _module, _name, _version, _captures, _sponsor),
-    do: :erlang.nif_error(:nif_not_loaded)
-
-  def create_many_big(_machine, _module, _name, _version, _captures, _sponsor),
-    do: :erlang.nif_error(:nif_not_loaded)
-
-  def share(_machine, _value, _kept), do: :erlang.nif_error(:nif_not_loaded)
-
-  def create_row(_machine, _module, _name, _version, _captures, _sponsor, _count, _kept),
-    do: :erlang.nif_error(:nif_not_loaded)
-
-  def send(_machine, _key, _sponsor, _message), do: :erlang.nif_error(:nif_not_loaded)
-  def send(_machine, _key, _sponsor, _message, _kept), do: :erlang.nif_error(:nif_not_loaded)
-  def send_big(_machine, _key, _sponsor, _message, _kept), do: :erlang.nif_error(:nif_not_loaded)
-  def send_after(_machine, _key, _sponsor, _message, _ms), do: :erlang.nif_error(:nif_not_loaded)
-  def send_after(_machine, _key, _sponsor, _message, _ms, _kept), do: :erlang.nif_error(:nif_not_loaded)
-
-  def send_after_big(_machine, _key, _sponsor, _message, _ms, _kept),
-    do: :erlang.nif_error(:nif_not_loaded)
-
-  def cancel_timer(_machine, _key), do: :erlang.nif_error(:nif_not_loaded)
-  def send_many(_machine, _key, _sponsor, _messages), do: :erlang.nif_error(:nif_not_loaded)
-  def send_many_big(_machine, _key, _sponsor, _messages), do: :erlang.nif_error(:nif_not_loaded)
-  def send_pairs_big(_pairs, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
-  def send_pairs(_pairs, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
-  def ask(_machine, _key, _sponsor, _request), do: :erlang.nif_error(:nif_not_loaded)
-  def ask(_machine, _key, _sponsor, _request, _kept), do: :erlang.nif_error(:nif_not_loaded)
-  def ask_wait(_machine, _asker, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def ask_async(_machine, _key, _sponsor, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def ask_async(_machine, _key, _sponsor, _request, _tag, _kept), do: :erlang.nif_error(:nif_not_loaded)
-  def ask_async_big(_machine, _key, _sponsor, _request, _tag, _kept), do: :erlang.nif_error(:nif_not_loaded)
-  def request(_machine, _key, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def request(_machine, _key, _request, _tag, _kept), do: :erlang.nif_error(:nif_not_loaded)
-  def request_big(_machine, _key, _request, _tag, _kept), do: :erlang.nif_error(:nif_not_loaded)
-
-  def wait_for_room(_machine, _key, _sponsor, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def leave_line(_place), do: :erlang.nif_error(:nif_not_loaded)
-
-  def send_permitted(_permit, _machine, _key, _sponsor, _message, _kept),
-    do: :erlang.nif_error(:nif_not_loaded)
-
-  def cancel(_asker), do: :erlang.nif_error(:nif_not_loaded)
-  def cancelled(_asker), do: :erlang.nif_error(:nif_not_loaded)
-  def answer(_customer, _answer), do: :erlang.nif_error(:nif_not_loaded)
-  def answer_big(_customer, _answer), do: :erlang.nif_error(:nif_not_loaded)
-  def environment, do: :erlang.nif_error(:nif_not_loaded)
-  def environment_kill(_environment, _ends), do: :erlang.nif_error(:nif_not_loaded)
-
-  def future(_machine, _behaviour, _sponsor, _request, _environment), do: :erlang.nif_error(:nif_not_loaded)
-
-  def future(_machine, _behaviour, _sponsor, _request, _environment, _kept),
-    do: :erlang.nif_error(:nif_not_loaded)
-
-  def future_big(_machine, _behaviour, _sponsor, _request, _environment, _kept),
-    do: :erlang.nif_error(:nif_not_loaded)
-
-  def future_value(_future), do: :erlang.nif_error(:nif_not_loaded)
-  def future_value_big(_future), do: :erlang.nif_error(:nif_not_loaded)
-  def future_wait(_machine, _future, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def future_finished(_future), do: :erlang.nif_error(:nif_not_loaded)
-  def future_kill(_future), do: :erlang.nif_error(:nif_not_loaded)
-  def send_trap(_machine, _key, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
-  def peek(_machine, _key), do: :erlang.nif_error(:nif_not_loaded)
-  def peek(_machine, _shard, _entry), do: :erlang.nif_error(:nif_not_loaded)
-  def peek_entries(_machine, _shard, _after), do: :erlang.nif_error(:nif_not_loaded)
-  def inspect_entries(_machine, _shard, _after, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def inspect_entries(_machine, _shard, _after, _tag, _kept), do: :erlang.nif_error(:nif_not_loaded)
-  def inspect_entries_big(_machine, _shard, _after, _tag, _kept), do: :erlang.nif_error(:nif_not_loaded)
-  def fold_here(_machine, _place, _module, _name), do: :erlang.nif_error(:nif_not_loaded)
-  def fold_there(_machine, _place, _module, _name, _still, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def actor_info(_machine, _key, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def actor_graph(_machine, _key, _depth, _limit, _tag), do: :erlang.nif_error(:nif_not_loaded)
-
-  def socket_listen(_machine, _sponsor, _place, _session, _plan, _tls), do: :erlang.nif_error(:nif_not_loaded)
-  def socket_connect(_machine, _sponsor, _place, _connections, _tls), do: :erlang.nif_error(:nif_not_loaded)
-  def socket_datagrams(_machine, _sponsor, _place, _peer, _options), do: :erlang.nif_error(:nif_not_loaded)
-  def socket_dialer(_machine, _sponsor, _allowed, _connections, _kept), do: :erlang.nif_error(:nif_not_loaded)
-
-  def desk_open(_machine, _sponsor, _timeout), do: :erlang.nif_error(:nif_not_loaded)
-  def desk_asked(_desk), do: :erlang.nif_error(:nif_not_loaded)
-  def desk_next(_desk, _comes), do: :erlang.nif_error(:nif_not_loaded)
-  def desk_leave(_desk), do: :erlang.nif_error(:nif_not_loaded)
-  def desk_lost(_desk, _workers), do: :erlang.nif_error(:nif_not_loaded)
-  def desk_machine(_desk), do: :erlang.nif_error(:nif_not_loaded)
-  def desk_close(_desk), do: :erlang.nif_error(:nif_not_loaded)
-  def desk_overdue(_desk), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_blocking(_machine, _n), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_turns(_machine, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
-  def turn_done(_desk, _number, _steps, _next), do: :erlang.nif_error(:nif_not_loaded)
-  def turn_done(_desk, _number, _steps, _next, _kept), do: :erlang.nif_error(:nif_not_loaded)
-  def turn_done_big(_desk, _number, _steps, _next, _kept), do: :erlang.nif_error(:nif_not_loaded)
-  def turn_self(_desk, _number), do: :erlang.nif_error(:nif_not_loaded)
-  def turn_over(_desk, _number, _how), do: :erlang.nif_error(:nif_not_loaded)
-  def turn_aborted(_desk, _number, _reason), do: :erlang.nif_error(:nif_not_loaded)
-  def turn_aborted(_desk, _number, _reason, _kept), do: :erlang.nif_error(:nif_not_loaded)
-  def turn_aborted_big(_desk, _number, _reason, _kept), do: :erlang.nif_error(:nif_not_loaded)
-
-  def words_in(_term), do: :erlang.nif_error(:nif_not_loaded)
-  def words_in_big(_term), do: :erlang.nif_error(:nif_not_loaded)
-  def listed_new, do: :erlang.nif_error(:nif_not_loaded)
-  def listed_add(_listed, _announced), do: :erlang.nif_error(:nif_not_loaded)
-  def listed_add_big(_listed, _announced), do: :erlang.nif_error(:nif_not_loaded)
-  def listed_drop(_listed, _numbers), do: :erlang.nif_error(:nif_not_loaded)
-  def listed_drop_big(_listed, _numbers), do: :erlang.nif_error(:nif_not_loaded)
-  def listed_clear(_listed), do: :erlang.nif_error(:nif_not_loaded)
-  def references_in(_term), do: :erlang.nif_error(:nif_not_loaded)
-  def references_in_big(_term), do: :erlang.nif_error(:nif_not_loaded)
-  def dropped_new, do: :erlang.nif_error(:nif_not_loaded)
-  def dropped_take(_dropped, _at_most), do: :erlang.nif_error(:nif_not_loaded)
-  def far_key(_key, _dropped, _number), do: :erlang.nif_error(:nif_not_loaded)
-  def own_key(_machine, _key), do: :erlang.nif_error(:nif_not_loaded)
-  def actor_hold(_machine, _key, _hold, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def actors_go_on(_machine, _actors, _hold, _next, _tag), do: :erlang.nif_error(:nif_not_loaded)
-
-  def actor_goes_on_big(_machine, _actor, _hold, _next, _tag, _kept),
-    do: :erlang.nif_error(:nif_not_loaded)
-
-  def machine_trace(_machine, _filter, _to, _limit), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_trace_end(_machine, _number), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_pause(_machine, _paused), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_step_turn(_machine, _sponsor, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def check_pattern(_pattern), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_awaited(_machine, _n, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_sockets(_machine, _n, _out, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_waiting(_machine, _asker, _n, _tag), do: :erlang.nif_error(:nif_not_loaded)
-
-  def machine_prove(_machine, _search, _bounds, _goals, _milliseconds, _tag),
-    do: :erlang.nif_error(:nif_not_loaded)
-
-  def machine_census(_machine, _n, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_watch(_machine, _id, _milliseconds, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_watched(_machine, _id, _n, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def unit_remarks(_unit), do: :erlang.nif_error(:nif_not_loaded)
+  for {_file, functions} <- @functions, function <- functions do
+    [name, arity] = String.split(function, "/")
+    arguments = List.duplicate({:_, [], nil}, String.to_integer(arity))
+    def unquote(String.to_atom(name))(unquote_splicing(arguments)), do: :erlang.nif_error(:nif_not_loaded)
+  end
 
   # The name under which people look for it.
   defdelegate explain(module), to: Mote.Native.Explanation

@@ -201,8 +201,7 @@ defmodule Mote.Net do
     accept = opts[:accept]
 
     unless is_struct(accept, Behaviour) do
-      raise ArgumentError,
-            "expected :accept of Mote.Net.listen/2 to be a behaviour, such as Echo.start(), got: #{inspect(accept)}"
+      expected!(":accept of Mote.Net.listen/2 to be a behaviour, such as Echo.start()", accept)
     end
 
     place = if opts[:path], do: Place.place!(opts[:path]), else: Place.place!({opts[:ip], opts[:port]})
@@ -312,10 +311,8 @@ defmodule Mote.Net do
   def dialer(machine, opts) do
     opts = options!(opts, @dialer, "Mote.Net.dialer/2")
 
-    unless is_list(opts[:allow]) do
-      raise ArgumentError,
-            "expected :allow of Mote.Net.dialer/2 to be a list of places, got: #{inspect(opts[:allow])}"
-    end
+    unless is_list(opts[:allow]),
+      do: expected!(":allow of Mote.Net.dialer/2 to be a list of places", opts[:allow])
 
     {sponsor, connections} = {sponsor!(opts), connections!(opts)}
     allowed = Enum.map(opts[:allow], &Place.allowed!/1)
@@ -334,12 +331,7 @@ defmodule Mote.Net do
   """
   @spec info(Address.t()) ::
           {:ok, %{local: place, peer: place | nil, counters: %{atom => non_neg_integer}}} | {:error, atom}
-  def info(socket) do
-    case Mote.ask(socket, :info) do
-      {:ok, answer} -> answer
-      {:error, error} -> raise error
-    end
-  end
+  def info(socket), do: Mote.ask!(socket, :info)
 
   defp opened(machine, sponsor, open) do
     case with({:ok, native} <- Machine.fetch(machine), do: {native, open.(native)}) do
@@ -390,9 +382,7 @@ defmodule Mote.Net do
 
   defp backlog!(n) when is_integer(n) and n in 1..0x7FFFFFFF, do: n
 
-  defp backlog!(other) do
-    raise ArgumentError, "expected :backlog to be a positive number of connections, got: #{inspect(other)}"
-  end
+  defp backlog!(other), do: expected!(":backlog to be a positive number of connections", other)
 
   defp most!(:infinity, _what), do: @most
   defp most!(n, _what) when is_integer(n) and n > 0 and n < @most, do: n
@@ -417,13 +407,11 @@ defmodule Mote.Net do
 
     if is_atom(sponsor),
       do: sponsor,
-      else: raise(ArgumentError, "expected :sponsor to be the name of a sponsor, got: #{inspect(sponsor)}")
+      else: expected!(":sponsor to be the name of a sponsor", sponsor)
   end
 
   defp timeout!(:infinity), do: :infinity
   defp timeout!(ms) when is_integer(ms) and ms in 0..0xFFFFFFFF, do: ms
 
-  defp timeout!(other) do
-    raise ArgumentError, "expected :timeout to be milliseconds or :infinity, got: #{inspect(other)}"
-  end
+  defp timeout!(other), do: expected!(":timeout to be milliseconds or :infinity", other)
 end

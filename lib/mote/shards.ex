@@ -146,6 +146,8 @@ defmodule Mote.Shards do
       many, and in the metadata a list of them.
   """
 
+  import Mote.Internal.Expected, only: [expected!: 2]
+
   alias Mote.{Address, Ask, Behaviour, Directory, Error, Inspection, Machine}
   alias Mote.Directory.Place
   alias Mote.Machine.{Sending, SponsorOptions}
@@ -207,8 +209,7 @@ defmodule Mote.Shards do
     Inspection.keyword!(opts, "the options of shards", @options)
     name = opts[:name]
 
-    if not is_atom(name) or name in [nil, true, false],
-      do: raise(ArgumentError, "expected :name of shards to be an atom, got: #{inspect(name)}")
+    if not is_atom(name) or name in [nil, true, false], do: expected!(":name of shards to be an atom", name)
 
     if opts[:machine] == nil, do: raise(ArgumentError, "expected :machine among the options of shards")
 
@@ -235,15 +236,13 @@ defmodule Mote.Shards do
   defp merge!({module, function}) when is_atom(module) and is_atom(function), do: :ok
 
   defp merge!(other) do
-    raise ArgumentError,
-          "expected :merge of shards to be a function of a key and two states, or {module, function}, got: #{inspect(other)}"
+    expected!(":merge of shards to be a function of a key and two states, or {module, function}", other)
   end
 
   defp shutdown!(time) when time in [:infinity, :brutal_kill] or (is_integer(time) and time > 0), do: :ok
 
   defp shutdown!(other) do
-    raise ArgumentError,
-          "expected :shutdown of shards to be a time in milliseconds, :infinity or :brutal_kill, got: #{inspect(other)}"
+    expected!(":shutdown of shards to be a time in milliseconds, :infinity or :brutal_kill", other)
   end
 
   @doc """
@@ -254,7 +253,7 @@ defmodule Mote.Shards do
   """
   @spec send(shards, term, term, Mote.send_options()) :: :ok | {:error, Error.t()}
   def send(shards, key, message, opts \\ []) do
-    with {:ok, view, hash, front} <- place(shards, key),
+    with {:ok, {view, hash, front}} <- place(shards, key),
          do: Sending.send_named(front, {view, hash, [key | message]}, opts)
   end
 
@@ -266,7 +265,7 @@ defmodule Mote.Shards do
   """
   @spec ask(shards, term, term, Ask.options()) :: Ask.result()
   def ask(shards, key, request, timeout_or_opts \\ 5_000) do
-    with {:ok, view, hash, front} <- place(shards, key) do
+    with {:ok, {view, hash, front}} <- place(shards, key) do
       case Ask.ask(front, {view, hash, {:ask, key, request}}, request, timeout_or_opts) do
         {:ok, {Directory, :unknown_key}} -> {:error, Error.from(:unknown_key, directory: shards, key: key)}
         result -> result
@@ -276,12 +275,8 @@ defmodule Mote.Shards do
 
   @doc "Like `ask/4`, but returns the answer itself, and raises `Mote.Error`."
   @spec ask!(shards, term, term, Ask.options()) :: term
-  def ask!(shards, key, request, timeout_or_opts \\ 5_000) do
-    case ask(shards, key, request, timeout_or_opts) do
-      {:ok, answer} -> answer
-      {:error, error} -> raise error
-    end
-  end
+  def ask!(shards, key, request, timeout_or_opts \\ 5_000),
+    do: Error.ok!(ask(shards, key, request, timeout_or_opts))
 
   @doc """
   Returns the address of the actor of a key, or `nil` if it has none. Starts nothing.
@@ -305,19 +300,15 @@ defmodule Mote.Shards do
   def delete(shards, key, address, opts), do: request(shards, key, {:delete, key, address}, opts)
 
   defp request(shards, key, request, opts) do
-    case place(shards, key) do
-      {:ok, view, hash, front} -> Ask.ask!(front, {view, hash, request}, opts)
-      {:error, error} -> raise error
-    end
+    {view, hash, front} = place!(shards, key)
+    Ask.ask!(front, {view, hash, request}, opts)
   end
 
   @doc "Returns the node that has a key, as far as this node knows. Raises `Mote.Error` with the reason `:unknown_shards`."
   @spec node(shards, term) :: node
   def node(shards, key) do
-    case place(shards, key) do
-      {:ok, _view, _hash, front} -> Kernel.node(front.machine)
-      {:error, error} -> raise error
-    end
+    {_view, _hash, front} = place!(shards, key)
+    Kernel.node(front.machine)
   end
 
   @doc "Returns the nodes that have keys, as far as this node knows, in order. Raises as `node/2` does."
@@ -354,12 +345,14 @@ defmodule Mote.Shards do
       {view, [_ | _] = members, _directory} ->
         hash = Plain.hash(key)
         {_, fronts} = Plain.owner(hash, members)
-        {:ok, view, hash, Place.Plain.shard(fronts, key)}
+        {:ok, {view, hash, Place.Plain.shard(fronts, key)}}
 
       _ ->
         {:error, Error.from(:unknown_shards, shards: shards)}
     end
   end
+
+  defp place!(shards, key), do: Error.ok!(place(shards, key))
 
   defp routes!(shards), do: Member.routes(shards) || raise(Error.from(:unknown_shards, shards: shards))
 end

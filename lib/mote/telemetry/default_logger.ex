@@ -6,6 +6,17 @@ defmodule Mote.Telemetry.DefaultLogger do
 
   @id "mote-default-logger"
 
+  # What is in none of these is there for whoever debugs.
+  @errors [[:machine, :exception], [:machine, :fault]]
+  @warnings [
+    [:machine, :quota],
+    [:turn, :no_memory],
+    [:net, :accept_paused],
+    [:machine, :broken_promises],
+    [:sponsor, :overload]
+  ]
+  @infos [[:machine, :start], [:machine, :stop], [:durable, :start], [:sponsor, :added], [:sponsor, :removed]]
+
   @doc "Attaches it to the events that have a line; raises `ArgumentError` for bad options."
   @spec attach([[atom]], keyword) :: :ok | {:error, :already_exists}
   def attach(events, opts) do
@@ -34,120 +45,93 @@ defmodule Mote.Telemetry.DefaultLogger do
   @doc false
   @spec handle([atom], map, map, Logger.level()) :: :ok
   def handle([:mote | event], measurements, metadata, least) do
-    {level, text} = line(event, measurements, metadata)
+    level = level(event, measurements)
 
     if Logger.compare_levels(level, least) != :lt do
-      Logger.log(level, fn -> "#{machine(metadata)} #{text.()}" end, mote_event: event)
+      Logger.log(level, fn -> "#{machine(metadata)} #{text(event, measurements, metadata)}" end,
+        mote_event: event
+      )
     end
 
     :ok
   end
 
-  defp line([:machine, :start], _, meta),
-    do: {:info, fn -> "started with the sponsors #{inspect(meta.sponsors)}" end}
+  defp level([:machine, :unfinished], m),
+    do: if(m.events + m.turns + m.letters + m.far_bytes > 0, do: :warning, else: :info)
 
-  defp line([:machine, :stop], m, meta),
-    do: {:info, fn -> "ended after #{ms(m.duration)}: #{inspect(meta.reason)}" end}
+  defp level(event, _) when event in @errors, do: :error
+  defp level(event, _) when event in @warnings, do: :warning
+  defp level(event, _) when event in @infos, do: :info
+  defp level(_event, _), do: :debug
 
-  defp line([:machine, :exception], m, meta),
-    do: {:error, fn -> "ended after #{ms(m.duration)}: #{Exception.format_exit(meta.reason)}" end}
+  defp text([:machine, :start], _, meta), do: "started with the sponsors #{inspect(meta.sponsors)}"
 
-  defp line([:machine, :fault], _, meta),
-    do: {:error, fn -> "met a fault in sponsor #{inspect(meta.sponsor)}: #{meta.text}" end}
+  defp text([:machine, :stop], m, meta), do: "ended after #{ms(m.duration)}: #{inspect(meta.reason)}"
 
-  defp line([:machine, :unfinished], m, _),
+  defp text([:machine, :exception], m, meta),
+    do: "ended after #{ms(m.duration)}: #{Exception.format_exit(meta.reason)}"
+
+  defp text([:machine, :fault], _, meta), do: "met a fault in sponsor #{inspect(meta.sponsor)}: #{meta.text}"
+
+  defp text([:machine, :unfinished], m, _),
     do:
-      {if(m.events + m.turns + m.letters + m.far_bytes > 0, do: :warning, else: :info),
-       fn ->
-         "left unfinished: #{m |> Enum.filter(&(elem(&1, 1) > 0)) |> Enum.map_join(", ", fn {kind, n} -> "#{kind} #{n}" end)}"
-       end}
+      "left unfinished: #{m |> Enum.filter(&(elem(&1, 1) > 0)) |> Enum.map_join(", ", fn {kind, n} -> "#{kind} #{n}" end)}"
 
-  defp line([:durable, :start], _, %{image: nil} = meta),
-    do: {:info, fn -> "begins in the folder #{meta.dir}" end}
+  defp text([:durable, :start], _, %{image: nil} = meta), do: "begins in the folder #{meta.dir}"
 
-  defp line([:durable, :start], m, meta),
+  defp text([:durable, :start], m, meta),
     do:
-      {:info,
-       fn ->
-         "goes on from image #{meta.image} in #{meta.dir} and #{m.entries} entries after it, within #{ms(m.duration)}"
-       end}
+      "goes on from image #{meta.image} in #{meta.dir} and #{m.entries} entries after it, within #{ms(m.duration)}"
 
-  defp line([:durable, :image], m, meta),
+  defp text([:durable, :image], m, meta),
     do:
-      {:debug,
-       fn ->
-         "has image #{meta.number} in #{meta.dir}: #{mb(m.bytes)} in #{ms(m.duration)}, stood still for #{ms(m.stood_still)}"
-       end}
+      "has image #{meta.number} in #{meta.dir}: #{mb(m.bytes)} in #{ms(m.duration)}, stood still for #{ms(m.stood_still)}"
 
-  defp line([:machine, :quota], m, _),
+  defp text([:machine, :quota], m, _),
     do:
-      {:warning,
-       fn ->
-         "has used up its memory: #{m.count - m.refused} aborted turns, #{m.refused} refusals, #{mb(m.heap)} of heap"
-       end}
+      "has used up its memory: #{m.count - m.refused} aborted turns, #{m.refused} refusals, #{mb(m.heap)} of heap"
 
-  defp line([:turn, :no_memory], m, meta),
+  defp text([:turn, :no_memory], m, meta),
+    do: "has lost #{m.count} messages of #{inspect(meta.module)}.#{meta.behaviour} for want of memory"
+
+  defp text([:net, :accept_paused], m, meta),
     do:
-      {:warning,
-       fn ->
-         "has lost #{m.count} messages of #{inspect(meta.module)}.#{meta.behaviour} for want of memory"
-       end}
+      "has paused #{m.count} times in accepting connections in sponsor #{inspect(meta.sponsor)}: no files or no memory"
 
-  defp line([:net, :accept_paused], m, meta),
+  defp text([:net, :stats], m, meta),
     do:
-      {:warning,
-       fn ->
-         "has paused #{m.count} times in accepting connections in sponsor #{inspect(meta.sponsor)}: no files or no memory"
-       end}
+      "has #{m.open} open sockets in sponsor #{inspect(meta.sponsor)}, #{m.accepted} accepted, #{m.closed} closed, " <>
+        "#{m.bytes_in} bytes in, #{m.bytes_out} out, #{m.errors} errors"
 
-  defp line([:net, :stats], m, meta),
+  defp text([:machine, :broken_promises], m, _),
+    do: "has broken #{m.count} promises: nobody could answer any more"
+
+  defp text([:machine, :undelivered], m, _), do: "had nobody to take #{m.count} messages"
+
+  defp text([:machine, :memory], m, _),
+    do: "has #{mb(m.heap)} of heap, #{mb(m.mapped)} mapped, #{mb(m.queues)} of queues"
+
+  defp text([:machine, :gc], m, _),
+    do: "has collected (#{m.count}): #{m.live_actors} actors live, last pause #{ms(m.last_pause)}"
+
+  defp text([:sponsor, :added], _, meta),
+    do: "has a new sponsor #{inspect(meta.sponsor)} of #{meta.threads} threads"
+
+  defp text([:sponsor, :removed], _, meta), do: "has no sponsor #{inspect(meta.sponsor)} any more"
+
+  defp text([:sponsor, :stats], m, meta),
+    do: "sponsor #{inspect(meta.sponsor)}: #{m.turns} turns in #{ms(m.duration)}, #{m.queued} queued"
+
+  defp text([:sponsor, :turns], m, meta),
     do:
-      {:debug,
-       fn ->
-         "has #{m.open} open sockets in sponsor #{inspect(meta.sponsor)}, #{m.accepted} accepted, #{m.closed} closed, " <>
-           "#{m.bytes_in} bytes in, #{m.bytes_out} out, #{m.errors} errors"
-       end}
+      "sponsor #{inspect(meta.sponsor)}: #{m.turns} turns of #{inspect(meta.module)}.#{meta.behaviour} in " <>
+        "#{ms(m.run_time)}, the longest in #{ms(m.longest)}"
 
-  defp line([:machine, :broken_promises], m, _),
-    do: {:warning, fn -> "has broken #{m.count} promises: nobody could answer any more" end}
+  defp text([:sponsor, :overload], m, meta),
+    do: "sponsor #{inspect(meta.sponsor)} was full for #{m.count} messages"
 
-  defp line([:machine, :undelivered], m, _),
-    do: {:debug, fn -> "had nobody to take #{m.count} messages" end}
-
-  defp line([:machine, :memory], m, _),
-    do: {:debug, fn -> "has #{mb(m.heap)} of heap, #{mb(m.mapped)} mapped, #{mb(m.queues)} of queues" end}
-
-  defp line([:machine, :gc], m, _),
-    do:
-      {:debug,
-       fn -> "has collected (#{m.count}): #{m.live_actors} actors live, last pause #{ms(m.last_pause)}" end}
-
-  defp line([:sponsor, :added], _, meta),
-    do: {:info, fn -> "has a new sponsor #{inspect(meta.sponsor)} of #{meta.threads} threads" end}
-
-  defp line([:sponsor, :removed], _, meta),
-    do: {:info, fn -> "has no sponsor #{inspect(meta.sponsor)} any more" end}
-
-  defp line([:sponsor, :stats], m, meta) do
-    {:debug,
-     fn -> "sponsor #{inspect(meta.sponsor)}: #{m.turns} turns in #{ms(m.duration)}, #{m.queued} queued" end}
-  end
-
-  defp line([:sponsor, :turns], m, meta) do
-    {:debug,
-     fn ->
-       "sponsor #{inspect(meta.sponsor)}: #{m.turns} turns of #{inspect(meta.module)}.#{meta.behaviour} in " <>
-         "#{ms(m.run_time)}, the longest in #{ms(m.longest)}"
-     end}
-  end
-
-  defp line([:sponsor, :overload], m, meta),
-    do: {:warning, fn -> "sponsor #{inspect(meta.sponsor)} was full for #{m.count} messages" end}
-
-  defp line([:thread, :stats], m, meta) do
-    {:debug,
-     fn -> "thread #{meta.thread} of #{inspect(meta.sponsor)}: #{m.turns} turns, busy #{ms(m.busy)}" end}
-  end
+  defp text([:thread, :stats], m, meta),
+    do: "thread #{meta.thread} of #{inspect(meta.sponsor)}: #{m.turns} turns, busy #{ms(m.busy)}"
 
   defp machine(%{name: nil, machine: pid}), do: "machine #{inspect(pid)}"
   defp machine(%{name: name}), do: "machine #{inspect(name)}"

@@ -2,6 +2,8 @@
 //!
 //! In every round both run once, each on fresh memory, in turns first and second. Prints nanoseconds per actor of
 //! each, and how many times longer the machine takes, round by round: median, least and greatest.
+#[path = "../../mote_vm/tests/support/build.rs"]
+mod build;
 #[path = "../../mote_jit/tests/support/compiler.rs"]
 mod compiler;
 #[path = "../../mote_vm/tests/support/encode.rs"]

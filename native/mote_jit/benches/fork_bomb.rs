@@ -1,6 +1,8 @@
 //! The fork bomb without the BEAM: `cargo bench -p mote_jit --bench fork_bomb -- [DEPTH] [RUNS] [THREADS]`.
 //!
 //! Prints nanoseconds per actor, minimum and median over the runs, each on a fresh machine.
+#[path = "../../mote_vm/tests/support/build.rs"]
+mod build;
 #[path = "../tests/support/compiler.rs"]
 mod compiler;
 #[path = "../../mote_vm/tests/support/encode.rs"]

@@ -3,6 +3,8 @@
 //!
 //! Builds that many live actors, collects while a player sends to itself, and prints pauses and what turns did
 //! meanwhile.
+#[path = "../../mote_vm/tests/support/build.rs"]
+mod build;
 #[path = "../tests/support/compiler.rs"]
 mod compiler;
 #[path = "../../mote_vm/tests/support/encode.rs"]

@@ -2,6 +2,8 @@
 //!
 //! Fork bombs of one depth, again and again and in turns on a machine with one thread and on one with two. Prints
 //! nanoseconds per actor, least and median, and the ratio of the medians. COUNTS shows what the threads did.
+#[path = "../../mote_vm/tests/support/build.rs"]
+mod build;
 #[path = "../tests/support/compiler.rs"]
 mod compiler;
 #[path = "../../mote_vm/tests/support/encode.rs"]

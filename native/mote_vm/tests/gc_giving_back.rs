@@ -1,5 +1,7 @@
 //! What died is given back to the system. A process of its own: what is resident is everybody's.
 #![cfg(target_os = "linux")]
+#[path = "support/build.rs"]
+mod build;
 #[path = "support/compiler.rs"]
 mod compiler;
 #[path = "support/encode.rs"]
@@ -11,6 +13,7 @@ mod rig;
 #[path = "support/world.rs"]
 mod world;
 
+use build::{becomes, create, is, op, send};
 use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::terms::prim::primitive::Primitive;
 use programs::{r, Assembler};
@@ -23,31 +26,13 @@ fn unit() -> Unit {
     let heap = a.behaviour_used("heap", 1);
     let (zero, one) = (a.int(0), a.int(1));
     let code = vec![
-        Instr::Match {
-            left: r(1),
-            right: zero,
-            label: 2,
-        },
+        is(r(1), zero, 2),
         Instr::Done,
-        Instr::Create {
-            dst: 2,
-            behaviour: heap,
-            captures: vec![r(0)],
-        },
+        create(2, heap, [r(0)]),
         Instr::SelfAddress { dst: 3 },
-        Instr::Op {
-            dst: 4,
-            primitive: Primitive::Sub,
-            args: vec![r(1), one],
-        },
-        Instr::Send {
-            target: r(3),
-            message: r(4),
-        },
-        Instr::Become {
-            behaviour: heap,
-            captures: vec![r(2)],
-        },
+        op(4, Primitive::Sub, [r(1), one]),
+        send(r(3), r(4)),
+        becomes(heap, [r(2)]),
         Instr::Done,
     ];
     a.behaviour("heap", 1, 5, code);

@@ -1,5 +1,7 @@
 //! What a primitive makes is refused before it is made. By itself: it looks at the memory of the whole process.
 #![cfg(target_os = "linux")]
+#[path = "support/build.rs"]
+mod build;
 #[path = "support/compiler.rs"]
 mod compiler;
 #[path = "support/encode.rs"]
@@ -11,8 +13,9 @@ mod rig;
 #[path = "support/world.rs"]
 mod world;
 
+use build::{becomes, op, tuple};
 use mote_vm::boundary::parcel::Builder;
-use mote_vm::code::ir::{Instr, Operand, Unit};
+use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::heap::pace::Stress;
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::foreign::LongBytes;
@@ -23,37 +26,26 @@ use std::sync::{Arc, Mutex};
 const MIB: usize = 1 << 20;
 
 fn unit() -> Unit {
-    let op = |dst, primitive, args: Vec<Operand>| Instr::Op {
-        dst,
-        primitive,
-        args,
-    };
     let mut a = Assembler::default();
     let (three, letter, bits) = (a.int(3), a.atom("u"), a.int(8));
     let code = vec![
-        Instr::Tuple {
-            dst: 1,
-            elements: vec![letter, bits],
-        },
-        op(2, Primitive::VecFromBinary, vec![r(1), r(0)]),
+        tuple(1, [letter, bits]),
+        op(2, Primitive::VecFromBinary, [r(1), r(0)]),
         Instr::Done,
     ];
     a.behaviour("numbers", 0, 4, code);
     let code = vec![
-        op(1, Primitive::ByteSize, vec![r(0)]),
-        op(1, Primitive::Sub, vec![r(1), bits]),
-        op(2, Primitive::BinSlice, vec![r(0), three, r(1)]),
+        op(1, Primitive::ByteSize, [r(0)]),
+        op(1, Primitive::Sub, [r(1), bits]),
+        op(2, Primitive::BinSlice, [r(0), three, r(1)]),
         Instr::Done,
     ];
     a.behaviour("shifted", 0, 4, code);
     // What it is sent first, it removes from what it is sent then.
     let removes = a.behaviour_used("removes", 1);
-    let kept = Instr::Become {
-        behaviour: removes,
-        captures: vec![r(0)],
-    };
+    let kept = becomes(removes, [r(0)]);
     a.behaviour("keeps", 0, 1, vec![kept, Instr::Done]);
-    let code = vec![op(2, Primitive::Subtract, vec![r(1), r(0)]), Instr::Done];
+    let code = vec![op(2, Primitive::Subtract, [r(1), r(0)]), Instr::Done];
     a.behaviour("removes", 1, 3, code);
     a.unit()
 }

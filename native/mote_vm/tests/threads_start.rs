@@ -1,6 +1,8 @@
 //! A sponsor has all of its threads or there is none: what the system refuses leaves a running machine as it was. A test
 //! of its own, for it limits the address space of its process.
 #![cfg(all(target_os = "linux", not(miri)))]
+#[path = "support/build.rs"]
+mod build;
 #[path = "support/compiler.rs"]
 mod compiler;
 #[path = "support/encode.rs"]

@@ -1,8 +1,9 @@
 //! Messages that actors put into outboxes, and that a process takes in batches, after one wake-up.
 use crate::codec::decode::Decoder;
 use crate::deliver::message::post;
+use crate::held::copied::Copied;
 use crate::held::order::compare;
-use crate::held::outbox::{Copied, Writable};
+use crate::held::outbox::Writable;
 use crate::held::structs;
 use crate::term::atoms::names;
 use crate::term::own_term::{OwnTerm, ENVIRONMENT};

@@ -66,6 +66,36 @@ impl Bridge {
     }
 }
 
+// Here, since desks refer to machines.
+impl MachineResource {
+    fn bridge(&self) -> Option<&Bridge> {
+        self.machine.get()?.embedder().as_any().downcast_ref()
+    }
+
+    /// The desk of a sponsor whose turns run outside, if there is a sponsor of that name.
+    pub fn desk(&self, sponsor: VmAtom) -> Option<Arc<Desk>> {
+        let machine = self.running()?;
+        let bridge = self.bridge()?;
+        let desk = bridge.desk(sponsor);
+        // In this order: who removes the sponsor from now on closes the desk after that.
+        if machine.sponsor(sponsor).is_none() {
+            bridge.close_desk(sponsor);
+            return None;
+        }
+        Some(desk)
+    }
+
+    /// Returns the desk of a sponsor, if anybody has asked for it.
+    pub fn known_desk(&self, sponsor: VmAtom) -> Option<Arc<Desk>> {
+        self.bridge()?.known_desk(sponsor)
+    }
+
+    /// Returns all desks that anybody has asked for.
+    pub fn known_desks(&self) -> Vec<(VmAtom, Arc<Desk>)> {
+        self.bridge().map(Bridge::known_desks).unwrap_or_default()
+    }
+}
+
 /// The resource of a machine, while it runs.
 pub fn pin(machine: &dyn Carrier) -> Option<ResourceArc<MachineResource>> {
     let bridge = machine.embedder().downcast_ref::<Bridge>()?;

@@ -6,11 +6,9 @@
 //! 2. Destructors run on any thread at any time: they only release, send, and set flags. A scheduler is not held up: destructors
 //!    of large things, or of things with many receivers, leave the work to another thread (aside.rs).
 use crate::held::binaries::Binaries;
-use crate::held::bridge::Bridge;
-use crate::held::desk::Desk;
+use crate::held::copied::Copied;
 use crate::held::folder::FolderLock;
 use crate::held::mailbox::Mail;
-use crate::held::outbox::Copied;
 use crate::held::question::Questions;
 use crate::held::watches::Watches;
 use crate::term::atoms::{names, Name};
@@ -89,7 +87,7 @@ pub struct Unfinished {
 pub struct MachineResource {
     /// The machine, set once, so that a sender takes no lock. It stays as long as the resource, though what it held in actors is given
     /// back by a join.
-    machine: OnceLock<Machine>,
+    pub(super) machine: OnceLock<Machine>,
     joined: AtomicBool,
     /// True while it accepts nothing new from outside: once it finishes what it has, and until the journal of a durable one has begun.
     closing: AtomicBool,
@@ -184,8 +182,8 @@ impl MachineResource {
     #[cold]
     fn open_to_turns<'m>(&self, env: Env<'_>, machine: &'m Machine) -> Result<&'m Machine, Atom> {
         let caller = env.pid();
-        let runs_here = |(_, desk): &(VmAtom, Arc<Desk>)| desk.is_worker(&caller);
-        match self.known_desks().iter().any(runs_here) {
+        let desks = self.known_desks();
+        match desks.iter().any(|(_, desk)| desk.is_worker(&caller)) {
             true => Ok(machine),
             false => Err(names::stopping()),
         }
@@ -243,35 +241,6 @@ impl MachineResource {
         // Acquire: a thread that sees it finds everything joined.
         let machine = self.machine.get();
         machine.filter(|_| !self.joined.load(Acquire))
-    }
-
-    /// The desk of a sponsor whose turns run outside, if there is a sponsor of that name.
-    pub fn desk(&self, sponsor: VmAtom) -> Option<Arc<Desk>> {
-        let machine = self.running()?;
-        let bridge: &Bridge = machine.embedder().as_any().downcast_ref()?;
-        let desk = bridge.desk(sponsor);
-        // In this order: who removes the sponsor from now on closes the desk after that.
-        if machine.sponsor(sponsor).is_none() {
-            bridge.close_desk(sponsor);
-            return None;
-        }
-        Some(desk)
-    }
-
-    /// Returns the desk of a sponsor, if anybody has asked for it.
-    pub fn known_desk(&self, sponsor: VmAtom) -> Option<Arc<Desk>> {
-        let bridge = self.machine.get()?.embedder().as_any();
-        bridge.downcast_ref::<Bridge>()?.known_desk(sponsor)
-    }
-
-    /// Returns all desks that anybody has asked for.
-    pub fn known_desks(&self) -> Vec<(VmAtom, Arc<Desk>)> {
-        let bridge = self
-            .machine
-            .get()
-            .map(|machine| machine.embedder().as_any());
-        let bridge = bridge.and_then(|bridge| bridge.downcast_ref::<Bridge>());
-        bridge.map(Bridge::known_desks).unwrap_or_default()
     }
 
     /// Tells it to stop.

@@ -1,6 +1,6 @@
 //! The messages that a machine's postman has yet to send, and their receivers (deliver/mail.rs and deliver/outbound.rs
 //! have the invariants).
-use crate::held::outbox::Copied;
+use crate::held::copied::Copied;
 use crate::term::assembly::Assembled;
 use crate::term::own_term::OwnTerm;
 use mote_vm::boundary::outbox::{Account, Charge, Letters};

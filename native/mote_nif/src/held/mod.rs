@@ -2,6 +2,7 @@ pub mod aside;
 pub mod binaries;
 pub mod bridge;
 pub mod call;
+pub mod copied;
 pub mod desk;
 pub mod far;
 pub mod folder;

@@ -1,25 +1,11 @@
 //! An outbox as its process has it, and as actors have it. Putting messages into it is in deliver/outbox.rs.
 use crate::held::aside::let_go;
+use crate::held::copied::Copied;
 use crate::held::machine::MachineResource;
-use crate::term::own_term::OwnTerm;
 use crate::term::resource::{Resource, ResourceArc};
-use mote_vm::boundary::outbox::{Account, Charge, Outbox};
+use mote_vm::boundary::outbox::{Account, Outbox};
 use rustler::{Env, LocalPid};
 use std::sync::Arc;
-
-/// A message that is not a small and plain value, and what it is charged with.
-pub struct Copied {
-    pub term: OwnTerm,
-    pub _charge: Charge,
-    /// Number of the term's parts.
-    pub nodes: usize,
-}
-
-impl AsRef<OwnTerm> for Copied {
-    fn as_ref(&self) -> &OwnTerm {
-        &self.term
-    }
-}
 
 /// An outbox, and the process that reads it.
 pub struct OutboxResource {

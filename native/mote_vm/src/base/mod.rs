@@ -8,5 +8,6 @@ pub mod ids;
 pub(crate) mod interleaving;
 pub(crate) mod lent;
 pub(crate) mod quota;
+pub(crate) mod reasons;
 pub(crate) mod sync;
 pub(crate) mod work;

@@ -5,6 +5,7 @@
 use crate::base::atom::Atom;
 use crate::base::clock::ClockKind;
 use crate::base::counters::Counts;
+use crate::base::reasons::reasons;
 pub use crate::boundary::refusal::Refusal;
 pub use crate::boundary::sockets::counts::NetCounts;
 pub use crate::boundary::turn_away::{Effect, Effects, Outcome, TurnAway};
@@ -52,36 +53,16 @@ pub enum RemoveError {
     First,
 }
 
-/// The reason why an actor could not be created.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CreateError {
-    /// The machine has no memory left for it, or has stopped.
-    NoMemory,
-    /// The behaviour, or an address in the captures, is one of another machine's.
-    OtherMachine,
-    /// The behaviour's turns run only outside of the machine, and those of the sponsor do not.
-    Misplaced,
-    /// The machine is durable, and could not note this down.
-    NotDurable,
-}
-
-impl std::fmt::Display for CreateError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            CreateError::NoMemory => write!(f, "the machine has no memory left for the actor"),
-            CreateError::OtherMachine => {
-                write!(f, "the behaviour or an address is one of another machine's")
-            }
-            CreateError::NotDurable => {
-                write!(
-                    f,
-                    "the machine is durable, and this is not written into its journal"
-                )
-            }
-            CreateError::Misplaced => {
-                write!(f, "the behaviour's turns run only outside of the machine, and those of this sponsor do not")
-            }
-        }
+reasons! {
+    /// The reason why an actor could not be created.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    CreateError {
+        /// Or it has stopped.
+        NoMemory => "the machine has no memory left for the actor";
+        OtherMachine => "the behaviour or an address is one of another machine's";
+        Misplaced
+            => "the behaviour's turns run only outside of the machine, and those of this sponsor do not";
+        NotDurable => "the machine is durable, and this is not written into its journal";
     }
 }
 

@@ -283,7 +283,7 @@ impl Build {
         self.0.constants.len() as u32 - 1
     }
 
-    fn import(&mut self, module: &str, name: &str, arity: u32) -> Import {
+    pub fn import(&mut self, module: &str, name: &str, arity: u32) -> Import {
         Import {
             module: self.atom(module),
             name: self.atom(name),
@@ -307,6 +307,30 @@ impl Build {
 
     /// Adds a function without effects, with eight registers.
     pub fn function(mut self, name: &str, arity: u32, code: Vec<Instr>) -> Build {
+        self.add_function(name, arity, code);
+        self
+    }
+
+    /// Adds a function with effects, with eight registers.
+    pub fn effects(mut self, name: &str, arity: u32, code: Vec<Instr>) -> Build {
+        self.add_function(name, arity, code).effects = true;
+        self
+    }
+
+    /// Adds a behaviour that does not claim to be safe, with eight registers.
+    pub fn behaviour(mut self, name: &str, captures: u32, code: Vec<Instr>) -> Build {
+        self.add_behaviour(name, captures, code);
+        self
+    }
+
+    /// Adds a behaviour that claims to be safe, with eight registers.
+    pub fn safe(mut self, name: &str, captures: u32, code: Vec<Instr>) -> Build {
+        self.add_behaviour(name, captures, code).safe = true;
+        self
+    }
+
+    /// Adds a function without effects, with eight registers, which may be changed.
+    pub fn add_function(&mut self, name: &str, arity: u32, code: Vec<Instr>) -> &mut Function {
         let name = self.atom(name);
         self.0.functions.push(Function {
             name,
@@ -316,18 +340,11 @@ impl Build {
             code,
             sites: Vec::new(),
         });
-        self
+        self.0.functions.last_mut().expect("just added")
     }
 
-    /// Adds a function with effects, with eight registers.
-    pub fn effects(self, name: &str, arity: u32, code: Vec<Instr>) -> Build {
-        let mut build = self.function(name, arity, code);
-        build.0.functions.last_mut().unwrap().effects = true;
-        build
-    }
-
-    /// Adds a behaviour that does not claim to be safe, with eight registers.
-    pub fn behaviour(mut self, name: &str, captures: u32, code: Vec<Instr>) -> Build {
+    /// Adds a behaviour that does not claim to be safe, with eight registers, which may be changed.
+    pub fn add_behaviour(&mut self, name: &str, captures: u32, code: Vec<Instr>) -> &mut Behaviour {
         let name = self.atom(name);
         self.0.behaviours.push(Behaviour {
             name,
@@ -338,14 +355,7 @@ impl Build {
             code,
             sites: Vec::new(),
         });
-        self
-    }
-
-    /// Adds a behaviour that claims to be safe, with eight registers.
-    pub fn safe(self, name: &str, captures: u32, code: Vec<Instr>) -> Build {
-        let mut build = self.behaviour(name, captures, code);
-        build.0.behaviours.last_mut().unwrap().safe = true;
-        build
+        self.0.behaviours.last_mut().expect("just added")
     }
 }
 

@@ -7,6 +7,9 @@
 //! What a node does with a token is one of: pass it on (also by `sendx`, by an `on` reference, through a new
 //! actor of a safe behaviour, of one that becomes, or pinned to a sponsor), work first, or do all of it and abort.
 #![allow(dead_code)] // Every test binary takes what it needs.
+use crate::build::{
+    abort, becomes, branch, call, create, create_on, match_tuple, send, sendx, tuple,
+};
 use crate::listing::Listing;
 use crate::programs::{r, Assembler};
 use crate::rig::{address, foreign, int, integers, spin, Rig, Tap};
@@ -42,29 +45,11 @@ pub fn unit(sponsors: [&str; 2], aborts: bool) -> Unit {
     let [east, west] = sponsors.map(|name| a.atom(name));
     let (short, long) = (a.int(200), a.int(if cfg!(miri) { 5_000 } else { 10_000 }));
     let (torn, because) = (a.atom("torn"), a.atom("because"));
-    let create = |behaviour| Instr::Create {
-        dst: 13,
-        behaviour,
-        captures: vec![r(10)],
-    };
-    let send = |target| Instr::Send {
-        target,
-        message: r(12),
-    };
-    let work = |steps| Instr::Call {
-        dst: 13,
-        function: spin,
-        args: vec![steps],
-    };
-    let sendx = |sponsor| Instr::SendX {
-        sponsor,
-        target: r(10),
-        message: r(12),
-    };
-    let next_state = |links| Instr::Become {
-        behaviour: node,
-        captures: vec![r(0), links, r(14), r(15)],
-    };
+    let create = |behaviour| create(13, behaviour, [r(10)]);
+    let send = |target| send(target, r(12));
+    let work = |steps| call(13, spin, [steps]);
+    let sendx = |sponsor| sendx(sponsor, r(10), r(12));
+    let next_state = |links| becomes(node, [r(0), links, r(14), r(15)]);
     let mut l = Listing::default();
     // Captures are in 0..=3, the message in 4.
     l.op(5, Add, &[r(2), r(3)]).unless_same(r(5), zero, "torn");
@@ -77,7 +62,7 @@ pub fn unit(sponsors: [&str; 2], aborts: bool) -> Unit {
             0 if aborts => {
                 l.then(create(once)).then(send(r(13))).then(sendx(west));
                 l.then(send(r(0))).then(next_state(r(1)));
-                l.then(Instr::Abort { reason: because });
+                l.then(abort(because));
             }
             1 => {
                 l.then(create(once)).then(send(r(13)));
@@ -95,12 +80,7 @@ pub fn unit(sponsors: [&str; 2], aborts: bool) -> Unit {
                 l.then(work(short)).then(send(r(10)));
             }
             6 => {
-                l.then(Instr::CreateOn {
-                    dst: 13,
-                    behaviour: once,
-                    captures: vec![r(10)],
-                    sponsor: west,
-                });
+                l.then(create_on(13, once, [r(10)], west));
                 l.then(send(r(13)));
             }
             7 => {
@@ -124,7 +104,7 @@ pub fn unit(sponsors: [&str; 2], aborts: bool) -> Unit {
     l.then(next_state(r(1))).then(Instr::Done);
     l.place("setup");
     l.then(next_state(r(4))).then(Instr::Done);
-    l.place("torn").then(Instr::Abort { reason: torn });
+    l.place("torn").then(abort(torn));
     a.behaviour("node", 4, 16, l.finish());
     a.unit()
 }
@@ -135,7 +115,7 @@ const PLACES: [&str; ACTIONS as usize] = [
 ];
 
 fn send_done(target: Operand, message: Operand) -> Instr {
-    Instr::Send { target, message }
+    send(target, message)
 }
 
 /// Reads a token from register `message`: action in 9, target in 10, the next token in 12. Goes on at `setup` when
@@ -145,23 +125,9 @@ fn token(l: &mut Listing, a: &mut Assembler, message: u16, links: u16, setup: &'
     let [multiplier, increment, mask] = [MULTIPLIER, INCREMENT, MASK].map(|n| a.int(n));
     let (eight, sixteen) = (a.int(8), a.int(16));
     let (count, actions) = (a.int(LINKS as i64), a.int(ACTIONS));
-    l.to(
-        setup,
-        Instr::MatchTuple {
-            value: r(message),
-            count: 2,
-            first: 6,
-            label: 0,
-        },
-    );
+    l.to(setup, match_tuple(r(message), 2, 6, 0));
     l.op(8, Gt, &[r(6), zero]);
-    l.to(
-        "spent",
-        Instr::Branch {
-            condition: r(8),
-            label: 0,
-        },
-    );
+    l.to("spent", branch(r(8), 0));
     l.op(7, Mul, &[r(7), multiplier])
         .op(7, Add, &[r(7), increment])
         .op(7, Band, &[r(7), mask])
@@ -171,17 +137,11 @@ fn token(l: &mut Listing, a: &mut Assembler, message: u16, links: u16, setup: &'
         .op(9, Bsr, &[r(7), eight])
         .op(9, Irem, &[r(9), actions])
         .op(11, Sub, &[r(6), one]);
-    l.then(Instr::Tuple {
-        dst: 12,
-        elements: vec![r(11), r(7)],
-    });
+    l.then(tuple(12, [r(11), r(7)]));
 }
 
 fn passers(a: &mut Assembler) {
-    let pass = Instr::Send {
-        target: r(0),
-        message: r(1),
-    };
+    let pass = send(r(0), r(1));
     a.safe("relay", 1, 2, vec![pass.clone(), Instr::Done]);
     a.behaviour("once", 1, 2, vec![pass, Instr::BecomeSink, Instr::Done]);
 }
@@ -191,10 +151,7 @@ fn mirror(a: &mut Assembler) {
     let one = a.int(1);
     let mut l = Listing::default();
     token(&mut l, a, 2, 1, "other");
-    l.then(Instr::Send {
-        target: r(10),
-        message: r(12),
-    });
+    l.then(send(r(10), r(12)));
     l.then(Instr::Done);
     l.place("spent")
         .then(send_done(r(0), one))

@@ -1,5 +1,6 @@
 //! Code with names for its labels, for programs too long to count lines in.
 #![allow(dead_code)] // Every test binary takes what it needs.
+use crate::build::{is, jump, label, op};
 use mote_vm::code::ir::{Instr, Operand};
 use mote_vm::terms::prim::primitive::Primitive;
 use std::collections::HashMap;
@@ -21,12 +22,7 @@ impl Listing {
 
     /// `dst := primitive(args)`.
     pub fn op(&mut self, dst: u16, primitive: Primitive, args: &[Operand]) -> &mut Listing {
-        let args = args.to_vec();
-        self.then(Instr::Op {
-            dst,
-            primitive,
-            args,
-        })
+        self.then(op(dst, primitive, args))
     }
 
     /// An instruction whose label is that place's.
@@ -37,17 +33,12 @@ impl Listing {
 
     /// Goes on there unless both are equal.
     pub fn unless_same(&mut self, a: Operand, b: Operand, place: &'static str) -> &mut Listing {
-        let instr = Instr::Match {
-            left: a,
-            right: b,
-            label: 0,
-        };
-        self.to(place, instr)
+        self.to(place, is(a, b, 0))
     }
 
     /// Goes on there.
     pub fn jump(&mut self, place: &'static str) -> &mut Listing {
-        self.to(place, Instr::Jump { label: 0 })
+        self.to(place, jump(0))
     }
 
     /// Puts a named place here.
@@ -59,17 +50,8 @@ impl Listing {
     /// The code.
     pub fn finish(&mut self) -> Vec<Instr> {
         for (at, place) in self.uses.drain(..) {
-            let label = match &mut self.code[at] {
-                Instr::GuardOp { label, .. }
-                | Instr::Jump { label }
-                | Instr::Branch { label, .. }
-                | Instr::Falsy { label, .. }
-                | Instr::Match { label, .. }
-                | Instr::MatchTuple { label, .. }
-                | Instr::MatchCons { label, .. } => label,
-                _ => panic!("an instruction without a label"),
-            };
-            *label = self.places[place];
+            let label = label(&mut self.code[at]);
+            *label.expect("an instruction with a label") = self.places[place];
         }
         std::mem::take(&mut self.code)
     }

@@ -268,27 +268,16 @@ pub fn foreign(tap: &Arc<Tap>) -> ForeignRef {
 
 /// Adds `spin(n)`: n loop steps, one unit of fuel each, and the number of it among the functions used.
 pub fn spin(a: &mut Assembler) -> u32 {
+    use crate::build::{is, op, ret, tail};
     use crate::programs::r;
-    use mote_vm::code::ir::Instr;
     use mote_vm::terms::prim::primitive::Primitive;
     let spin = a.function_used("spin", 1);
     let (zero, one) = (a.int(0), a.int(1));
     let code = vec![
-        Instr::Match {
-            left: r(0),
-            right: zero,
-            label: 2,
-        },
-        Instr::Return { value: zero },
-        Instr::Op {
-            dst: 1,
-            primitive: Primitive::Sub,
-            args: vec![r(0), one],
-        },
-        Instr::TailCall {
-            function: spin,
-            args: vec![r(1)],
-        },
+        is(r(0), zero, 2),
+        ret(zero),
+        op(1, Primitive::Sub, [r(0), one]),
+        tail(spin, [r(1)]),
     ];
     a.function("spin", 1, 2, code);
     spin

@@ -1,5 +1,6 @@
 //! Images: a machine goes on from one as the other would have gone on, and no image harms a machine, whatever is in it.
 
+use crate::build::{becomes, cons, send};
 use crate::programs::{r, Assembler};
 use crate::rig::{foreign, integers, Rig, Tap, PATIENCE};
 use mote_vm::base::clock::ClockKind;
@@ -24,23 +25,12 @@ pub(crate) fn unit() -> Unit {
     let mut a = Assembler::default();
     let keeps = a.behaviour_used("keeps", 2);
     let code = vec![
-        Instr::Cons {
-            dst: 3,
-            head: r(2),
-            tail: r(0),
-        },
-        Instr::Become {
-            behaviour: keeps,
-            captures: vec![r(3), r(1)],
-        },
+        cons(3, r(2), r(0)),
+        becomes(keeps, [r(3), r(1)]),
         Instr::Done,
     ];
     a.behaviour("keeps", 2, 4, code);
-    let send = Instr::Send {
-        target: r(0),
-        message: r(1),
-    };
-    a.behaviour("tells", 1, 2, vec![send, Instr::Done]);
+    a.behaviour("tells", 1, 2, vec![send(r(0), r(1)), Instr::Done]);
     a.behaviour("has", 3, 4, vec![Instr::Ignore]);
     a.safe("mute", 0, 1, vec![Instr::Ignore]);
     a.unit()
