@@ -183,6 +183,11 @@ impl Parcel {
         unpack(words, all, foreigns, &[], &mut once, heap, &mut scratch)
     }
 
+    /// The same once more, which holds nothing: its actors are where the collector finds them, as those of this one.
+    pub(crate) fn copied(&self) -> Parcel {
+        Parcel::new(self.words.as_slice().to_vec(), self.foreigns.clone())
+    }
+
     /// Makes `count` values that were written one after the other, and of each in turn what `make` makes of it; `None` when the
     /// memory is exhausted.
     pub(crate) fn unpack_each<R>(

@@ -28,9 +28,9 @@ fn fired(timers: &Timers, now: u64) -> Vec<usize> {
 
 #[test]
 fn a_timer_that_was_adopted_is_cancelled_by_the_reference_that_it_had() {
-    let [ended, heir] = [(); 2].map(|()| Timers::new(Arc::default()));
+    let [ended, heir] = [7, 1].map(|n| Timers::new(n, Arc::default()));
     let place = arm(&ended, 5, 1);
-    heir.adopt(&ended, 7, 2);
+    heir.adopt(&ended, 2);
     assert_eq!(
         arm(&heir, 6, 1),
         place,
@@ -51,15 +51,15 @@ fn a_timer_that_was_adopted_is_cancelled_by_the_reference_that_it_had() {
 #[test]
 fn timers_of_several_wheels_fire_in_the_order_of_their_times() {
     let quota = Arc::new(Quota::default());
-    let [heir, one, other] = [(); 3].map(|()| Timers::new(quota.clone()));
+    let [heir, one, other] = [1, 7, 8].map(|n| Timers::new(n, quota.clone()));
     for (n, due) in [7, 1, 500, 500, 90_000].into_iter().enumerate() {
         arm(&heir, due, n);
         arm(&one, due + 1, 10 + n);
         arm(&other, due + 3, 20 + n);
     }
     let held = quota.held();
-    heir.adopt(&one, 7, 30);
-    heir.adopt(&other, 8, 30);
+    heir.adopt(&one, 30);
+    heir.adopt(&other, 30);
     assert_eq!(heir.len(), 15);
     // The wheels themselves are charged from now on.
     assert_eq!(quota.held(), held + 2 * Wheel::<Timer>::EMPTY);
@@ -74,28 +74,28 @@ fn timers_of_several_wheels_fire_in_the_order_of_their_times() {
 
 #[test]
 fn to_hand_over_many_takes_no_longer_than_to_hand_over_one() {
-    let [ended, heir] = [(); 2].map(|()| Timers::new(Arc::default()));
+    let [ended, heir] = [7, 1].map(|n| Timers::new(n, Arc::default()));
     for n in 0..1_000 {
         arm(&ended, 5, n);
     }
-    let before = ended.state.lock().wheel.len();
+    let before = ended.state.lock().own.wheel.len();
     let lies = |timers: &Timers| {
         timers
             .state
             .lock()
             .wheels()
-            .filter_map(|w| Some(w.get(0)? as *const Timer))
+            .filter_map(|of| Some(of.wheel.get(0)? as *const Timer))
             .next()
     };
     let at = lies(&ended);
-    heir.adopt(&ended, 7, 2_000);
+    heir.adopt(&ended, 2_000);
     assert_eq!((before, lies(&heir)), (1_000, at), "none of them has moved");
 }
 
 /// Invariant 5.
 #[test]
 fn a_walk_meets_what_was_armed_when_it_began_wherever_it_has_gone() {
-    let [ended, heir] = [(); 2].map(|()| Timers::new(Arc::default()));
+    let [ended, heir] = [7, 1].map(|n| Timers::new(n, Arc::default()));
     let n = 1_000;
     let places: Vec<u32> = (0..n).map(|i| arm(&ended, i as u64, i)).collect();
     for i in n..n + 10 {
@@ -113,7 +113,7 @@ fn a_walk_meets_what_was_armed_when_it_began_wherever_it_has_gone() {
     // Some fire, and some are taken out, which may fire somewhere else.
     assert_eq!(fired(&ended, 99).len(), 100);
     assert!(ended.take(id(2 * 500, places[500])).is_some());
-    heir.adopt(&ended, 7, 2 * n as u64);
+    heir.adopt(&ended, 2 * n as u64);
     assert_eq!(fired(&heir, 200).len(), 111);
     arm(&heir, 5, 2 * n);
     let steps = walk(&ended, n) + walk(&heir, n);
