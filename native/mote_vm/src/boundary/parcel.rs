@@ -185,7 +185,12 @@ impl Parcel {
 
     /// The same once more, which holds nothing: its actors are where the collector finds them, as those of this one.
     pub(crate) fn copied(&self) -> Parcel {
-        Parcel::new(self.words.as_slice().to_vec(), self.foreigns.clone())
+        Parcel {
+            words: self.words.clone(),
+            foreigns: self.foreigns.clone(),
+            external_bytes: self.external_bytes,
+            held: Vec::new(),
+        }
     }
 
     /// Makes `count` values that were written one after the other, and of each in turn what `make` makes of it; `None` when the

@@ -4,7 +4,7 @@
 //! 1. A journal begins at the moment of the image with its number, while the machine stands still: so the two go together.
 use super::Machine;
 pub use crate::boundary::journal::{
-    add_record, journal_path, records_end, said, JournalEnd, JournalError, JournalFile,
+    begin_record, end_record, journal_path, said, JournalEnd, JournalError, JournalFile,
     JournalHeader, JournalInfo, JournalSync, MOST_RECORD,
 };
 use crate::boundary::journal::{Journal, JournalConfig, Notes};

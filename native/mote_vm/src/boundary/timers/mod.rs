@@ -16,6 +16,7 @@
 //!    does that has the new owner walked through once more. An image reads them in the same way (saved.rs).
 mod saved;
 mod thread_wheel;
+mod timer;
 mod wheel;
 
 use crate::base::ids::{ThreadNumber, TimerId};
@@ -30,60 +31,8 @@ pub(crate) use saved::{SavedTimer, SavedTimers};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
 use thread_wheel::ThreadWheel;
+pub(crate) use timer::{Message, Timer};
 use wheel::Wheel;
-
-/// A message on its way: from a turn, or from outside.
-pub(crate) enum Message {
-    Value(Value),
-    Parcel(Box<Parcel>),
-}
-
-impl Message {
-    /// Returns the bytes that it is charged with beside its timer: a value is in a heap.
-    fn bytes(&self) -> usize {
-        match self {
-            Message::Value(_) => 0,
-            Message::Parcel(parcel) => parcel.bytes(),
-        }
-    }
-
-    /// The same once more: it holds no actors.
-    fn copied(&self) -> Message {
-        match self {
-            Message::Value(value) => Message::Value(*value),
-            Message::Parcel(parcel) => Message::Parcel(Box::new(parcel.copied())),
-        }
-    }
-}
-
-/// A message that waits for its time.
-pub(crate) struct Timer {
-    pub(crate) target: Value,
-    pub(crate) message: Message,
-    serial: u64,
-}
-
-impl Timer {
-    /// What it is for that thread's number. Its place is left out.
-    fn id(&self, thread: ThreadNumber) -> TimerId {
-        TimerId {
-            serial: self.serial,
-            thread,
-            place: 0,
-        }
-    }
-
-    fn show(&self, mut show: impl FnMut(Value)) {
-        show(self.target);
-        match &self.message {
-            Message::Value(message) => show(*message),
-            Message::Parcel(parcel) => parcel.each_address(show),
-        }
-    }
-}
-
-// SAFETY: the values are plain words; only dispatch threads and the collector look behind them.
-unsafe impl Send for Timer {}
 
 struct ArmedTimers {
     own: ThreadWheel,

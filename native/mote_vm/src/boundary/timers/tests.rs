@@ -122,3 +122,106 @@ fn a_walk_meets_what_was_armed_when_it_began_wherever_it_has_gone() {
     met.sort_unstable();
     assert_eq!(met, (0..n + 10).collect::<Vec<_>>());
 }
+
+/// The serial numbers of timers, sorted.
+fn serials(timers: &[SavedTimer]) -> Vec<u64> {
+    let mut serials: Vec<u64> = timers.iter().map(|timer| timer.id.serial).collect();
+    serials.sort_unstable();
+    serials
+}
+
+/// saved.rs, invariants 1 and 4: whatever has become of those that were there.
+#[test]
+fn an_image_has_each_timer_of_its_moment_once_and_no_later_one() {
+    for seed in 0..200_u64 {
+        let quota = Arc::new(Quota::default());
+        let [ended, heir] = [7, 1].map(|n| Timers::new(n, quota.clone()));
+        let target = Value::address(16 as *const _);
+        let outside = || {
+            let parcel = Parcel::atom(crate::base::atom::Atom::new("hello"));
+            let armed = ended.arm_from_outside(50_000, target, parcel);
+            armed.ok().expect("open").0
+        };
+        let n = 300;
+        let mut places: Vec<TimerId> = (1..=n)
+            .map(|i| id(2 * i as u64, arm(&ended, (i * 37 % 1000) as u64, i)))
+            .collect();
+        places.extend((0..n).map(|_| outside()));
+        assert_eq!(
+            fired(&ended, 50 + seed % 100).len() as u64,
+            places.len() as u64 - ended.len()
+        );
+        let armed: Vec<u64> = {
+            let mut armed = Vec::new();
+            ended.each_armed(|_, id, _| armed.push(id.serial));
+            armed.sort_unstable();
+            armed
+        };
+        let saved = SavedTimers::new(&quota);
+        ended.begin_saving(SponsorId(3), &saved);
+        heir.begin_saving(SponsorId(4), &saved);
+        let mut choice = seed;
+        let mut later = n;
+        let mut moved = false;
+        while saved.are_awaited() {
+            choice = choice
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            let owner = if moved { &heir } else { &ended };
+            match (choice >> 33) % 8 {
+                0 => drop(fired(owner, 150 + (choice >> 40) % 800)),
+                1..=3 => {
+                    let id = places[(choice >> 40) as usize % places.len()];
+                    drop(if moved {
+                        heir.take_adopted(id)
+                    } else {
+                        ended.take(id)
+                    });
+                }
+                4 if !moved => {
+                    later += 1;
+                    arm(&ended, 40_000, later);
+                    outside();
+                }
+                5 if choice >> 40 & 15 == 0 && !moved => {
+                    heir.adopt(&ended, later as u64);
+                    moved = true;
+                }
+                _ => {
+                    ended.save_some(20);
+                    heir.save_some(20);
+                }
+            }
+        }
+        let taken = saved.take();
+        assert_eq!(serials(&taken), armed, "seed {seed}");
+        assert!(taken
+            .iter()
+            .all(|timer| timer.sponsor == SponsorId(3) && timer.id.thread == 7));
+        drop(taken);
+        // What is read is charged until it goes.
+        let with = quota.held();
+        drop(saved);
+        assert_eq!(with - quota.held(), armed.len() * size_of::<SavedTimer>());
+    }
+}
+
+#[test]
+fn messages_from_outside_that_an_image_has_read_are_charged_with_it() {
+    let quota = Arc::new(Quota::default());
+    let timers = Timers::new(1, quota.clone());
+    let parcel = || {
+        let mut builder = crate::boundary::parcel::Builder::new();
+        builder.bytes(&[1; 1000]);
+        builder.finish()
+    };
+    let armed = timers.arm_from_outside(5, Value::address(16 as *const _), parcel());
+    let saved = SavedTimers::new(&quota);
+    timers.begin_saving(SponsorId(1), &saved);
+    assert!(timers.take(armed.ok().expect("open").0).is_some());
+    let one = size_of::<SavedTimer>() + parcel().bytes();
+    assert_eq!(quota.held(), one);
+    // Where an image is given up, what leaves is noted no more.
+    drop(saved);
+    assert_eq!(quota.held(), 0);
+}
