@@ -268,6 +268,36 @@ defmodule Mote.ReplayTest do
     Replay.close(replay)
   end
 
+  # Messages in a row for one actor have one record, which may be cut: a full machine takes the first ones of a call.
+  test "of a call that was taken in part the first messages are there again, and no other", %{dir: dir} do
+    {:ok, machine} = Mote.start_link(record: dir, sponsors: [main: [inbox: 100]])
+    actors = for _ <- 1..2, do: Mote.create(machine, Replayed.keeping([]))
+
+    taken =
+      for step <- [1, 2, 3, 7, 50, 90, 200], reduce: [] do
+        taken ->
+          pairs = for n <- 0..299, do: {Enum.at(actors, rem(div(n, step), 2)), {step, n}}
+          Mote.pause(machine)
+          {:error, %Error{reason: :overloaded, context: %{accepted: accepted}}} = Mote.send_many(pairs)
+          assert accepted in 1..299
+          {:error, %Error{reason: :overloaded}} = Mote.send_many(hd(actors), [:too, :many])
+          Mote.resume(machine)
+          Mote.drain(machine)
+          taken ++ Enum.take(pairs, accepted)
+      end
+
+    Mote.stop(machine)
+    {:ok, replay} = Replay.open(dir)
+    {:ok, _} = Replay.forward(replay, :end)
+
+    for actor <- actors do
+      {:ok, {:keeping, kept}} = Mote.peek(Replay.address(replay, actor))
+      assert Enum.reverse(kept) == for({^actor, message} <- taken, do: message)
+    end
+
+    Replay.close(replay)
+  end
+
   test "looks are answered, and nothing enters", %{dir: dir} do
     {a, _b} = ring(dir, 100)
     {:ok, replay} = Replay.open(dir)

@@ -10,7 +10,7 @@ use crate::term::atoms::names;
 use crate::term::read::{list_cell, tuple_elements};
 use crate::term::resource;
 use mote_vm::boundary::batch::BatchLetters;
-use mote_vm::machine::durable::{add_record, records_end};
+use mote_vm::machine::durable::{begin_record, end_record};
 use mote_vm::machine::{Entrance, Machine, Refusal};
 use mote_vm::values::actor::SponsorId;
 use mote_vm::values::handles::{Held, Key};
@@ -124,9 +124,11 @@ pub struct Run<'m, 'a> {
     machine: &'m Machine,
     entrance: Entrance,
     pub letters: BatchLetters,
-    /// Where the machine notes what comes in, the records of its messages, whom they are for, and whom the next ones are for.
+    /// Where the machine notes what comes in, the records of its messages, and where each message ends there. Messages in a row for one
+    /// actor have one record, which says its key once: whom each record is for, and where it begins; and whom the next ones are for.
     records: Vec<u8>,
-    noted: Vec<Key>,
+    ends: Vec<usize>,
+    noted: Vec<(Key, usize)>,
     key: Option<Key>,
     writer: Writer<'m, 'a>,
     /// The reference to the machine.
@@ -151,6 +153,7 @@ impl<'m, 'a> Run<'m, 'a> {
             entrance,
             letters,
             records: Vec::new(),
+            ends: Vec::new(),
             noted: Vec::new(),
             key: None,
             writer,
@@ -217,41 +220,58 @@ impl<'m, 'a> Run<'m, 'a> {
         let Some(key) = self.key.filter(|_| self.machine.is_durable()) else {
             return Ok(());
         };
-        let begin = self.records.len();
-        add_record(&mut self.records, |records| {
-            noted::add_message(key, false, message, records)
-        })
-        .inspect_err(|_| self.records.truncate(begin))?;
-        if self.noted.last() != Some(&key) {
-            self.noted.push(key);
+        let end = self.records.len();
+        let begin = match self.noted.last() {
+            Some((last, begin)) if *last == key => *begin,
+            _ => {
+                begin_record(&mut self.records);
+                noted::begin_messages(key, false, &mut self.records);
+                end
+            }
+        };
+        noted::add_message(message, begin, &mut self.records)
+            .inspect_err(|_| self.records.truncate(end))?;
+        if begin == end {
+            self.noted.push((key, begin));
         }
+        self.ends.push(self.records.len());
         Ok(())
+    }
+
+    /// Returns the records of the first `count` messages.
+    fn take_records(&mut self, count: usize) -> Vec<u8> {
+        let mut records = std::mem::take(&mut self.records);
+        let all = count.checked_sub(1).map_or(0, |last| self.ends[last]);
+        records.truncate(all);
+        let begun = self.noted.iter().filter(|(_, begin)| *begin < all);
+        begun.rev().fold(all, |end, (_, begin)| {
+            end_record(&mut records, *begin, end);
+            *begin
+        });
+        records
     }
 
     /// Sends the written messages of `list`, up to `rest`. Returns the number accepted, the rest of the list, and why it is left:
     /// `{machine, why}` where that is to say when its disk has them.
-    pub fn send(self, list: Term<'a>, rest: Term<'a>) -> Term<'a> {
+    pub fn send(mut self, list: Term<'a>, rest: Term<'a>) -> Term<'a> {
         let env = list.get_env();
         // A message costs more than its parts.
         spent(list.get_env(), 2 * self.letters.len());
         self.writer.count_spent(list.get_env());
-        let batch = self.letters.seal(self.writer.builder);
-        let (machine, entrance) = (self.machine, &self.entrance);
-        let mut records = self.records;
-        let has_records = !records.is_empty();
+        let batch =
+            std::mem::take(&mut self.letters).seal(std::mem::take(&mut self.writer.builder));
+        let machine = self.machine;
+        let has_records = !self.records.is_empty();
         let sent = match has_records {
-            false => machine.send_batch(entrance, batch),
+            false => machine.send_batch(&self.entrance, batch),
             true => machine.noting(|notes| {
-                if !self.noted.iter().all(|key| machine.holds(*key)) {
+                if !self.noted.iter().all(|(key, _)| machine.holds(*key)) {
                     // Somebody has let go of one meanwhile: each of them alone says which.
                     return (0, Some(Refusal::Full { patient: true }));
                 }
-                let (accepted, why) = machine.send_batch(entrance, batch);
+                let (accepted, why) = machine.send_batch(&self.entrance, batch);
                 if let Some(notes) = notes {
-                    if why.is_some() {
-                        records.truncate(records_end(&records, accepted));
-                    }
-                    notes.records(records);
+                    notes.records(self.take_records(accepted));
                 }
                 (accepted, why)
             }),

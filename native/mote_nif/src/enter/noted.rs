@@ -4,7 +4,7 @@
 //! of their machine (held/lives.rs).
 //!
 //! ```text
-//! message   key, whether a customer goes with it, the term
+//! messages  key, whether a customer goes with it, the terms one after the other: of more than one if they came in one call
 //! actor     key, {module, name, version, captures, sponsor}
 //! code      the unit of a module
 //! released  key
@@ -32,7 +32,7 @@ use rustc_hash::FxHashMap;
 use rustler::{Atom, Encoder, Env, OwnedEnv, Term};
 use std::sync::Arc;
 
-const MESSAGE: u8 = 1;
+const MESSAGES: u8 = 1;
 const ACTOR: u8 = 2;
 const CODE: u8 = 3;
 const RELEASED: u8 = 4;
@@ -67,26 +67,25 @@ pub fn message(
     if !machine.is_durable() {
         return Ok(None);
     }
-    let mut record = Vec::with_capacity(MESSAGE_HEAD + USUAL);
-    add_message(key, asked, message, &mut record)?;
+    let mut record = Vec::with_capacity(MESSAGES_HEAD + USUAL);
+    begin_messages(key, asked, &mut record);
+    add_message(message, 0, &mut record)?;
     Ok(Some(record))
 }
 
-/// Bytes before the term of a message, and those of a usual term.
-const MESSAGE_HEAD: usize = 2 + KEY;
+/// Bytes before the terms of messages, and those of a usual term.
+const MESSAGES_HEAD: usize = 2 + KEY;
 const USUAL: usize = 64;
 
-/// Appends the record of a message.
-pub fn add_message(
-    key: Key,
-    asked: bool,
-    message: Term<'_>,
-    out: &mut Vec<u8>,
-) -> Result<(), Atom> {
-    let begin = out.len();
-    out.push(MESSAGE);
+/// Appends what comes before the terms in the record of messages for one actor.
+pub fn begin_messages(key: Key, asked: bool, out: &mut Vec<u8>) {
+    out.push(MESSAGES);
     out.extend_from_slice(&key_bytes(key));
     out.push(asked.into());
+}
+
+/// Appends one of them to the record that begins there.
+pub fn add_message(message: Term<'_>, begin: usize, out: &mut Vec<u8>) -> Result<(), Atom> {
     external::write(message, out);
     limited(out.len() - begin)
 }
@@ -213,7 +212,7 @@ pub fn enter_again(changed: &ChangedUnits, machine: &Machine, record: &[u8]) -> 
         return Err("a record is empty".to_string());
     };
     match *kind {
-        MESSAGE => as_life_of(&resource, || send_again(&resource, machine, rest)),
+        MESSAGES => as_life_of(&resource, || send_again(&resource, machine, rest)),
         ACTOR => as_life_of(&resource, || {
             create_again(changed, &resource, machine, rest)
         }),
@@ -238,23 +237,31 @@ fn cut() -> String {
     "a record is shorter than it can be".to_string()
 }
 
-fn read<R>(
+/// Reads the terms of a record, of which there is one at least.
+fn read(
     bytes: &[u8],
-    act: impl for<'a> FnOnce(Env<'a>, Term<'a>) -> Result<R, Atom>,
-) -> Result<R, String> {
+    mut act: impl for<'a> FnMut(Env<'a>, Term<'a>) -> Result<(), Atom>,
+) -> Result<(), String> {
     OwnedEnv::new().run(|env| {
-        // SAFETY: a journal is written by this machine alone, and trusted with making atoms as its code is.
-        let read = unsafe { env.binary_to_term_trusted(bytes) };
-        let Some((term, _)) = read else {
-            return Err("a record has no term in the external format".to_string());
-        };
-        act(env, term).map_err(|word| {
-            if word == names::no_memory() {
-                return "the machine found no memory for it to enter again".to_string();
+        let mut rest = bytes;
+        loop {
+            // SAFETY: a journal is written by this machine alone, and trusted with making atoms as its code is.
+            let read = unsafe { env.binary_to_term_trusted(rest) };
+            let Some((term, size)) = read else {
+                return Err("a record has no term in the external format".to_string());
+            };
+            act(env, term).map_err(|word| {
+                if word == names::no_memory() {
+                    return "the machine found no memory for it to enter again".to_string();
+                }
+                let word = word.to_term(env).atom_to_string().unwrap_or_default();
+                format!("it does not enter again: {word}")
+            })?;
+            rest = &rest[size..];
+            if rest.is_empty() {
+                return Ok(());
             }
-            let word = word.to_term(env).atom_to_string().unwrap_or_default();
-            format!("it does not enter again: {word}")
-        })
+        }
     })
 }
 

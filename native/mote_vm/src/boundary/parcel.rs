@@ -183,6 +183,16 @@ impl Parcel {
         unpack(words, all, foreigns, &[], &mut once, heap, &mut scratch)
     }
 
+    /// The same once more, which holds nothing: its actors are where the collector finds them, as those of this one.
+    pub(crate) fn copied(&self) -> Parcel {
+        Parcel {
+            words: self.words.clone(),
+            foreigns: self.foreigns.clone(),
+            external_bytes: self.external_bytes,
+            held: Vec::new(),
+        }
+    }
+
     /// Makes `count` values that were written one after the other, and of each in turn what `make` makes of it; `None` when the
     /// memory is exhausted.
     pub(crate) fn unpack_each<R>(

@@ -273,10 +273,9 @@ mod tests {
         let station = still.thread.context.station.clone();
         let value = |n| Value::address(actor(n));
         station.timers.arm(1 << 40, 2, value(1), value(2));
-        let armed =
-            station
-                .timers
-                .arm_from_outside(station.number, 1 << 40, value(3), still.parcel(4));
+        let armed = station
+            .timers
+            .arm_from_outside(1 << 40, value(3), still.parcel(4));
         assert!(armed.is_ok());
         assert_eq!(still.roots(), [1, 2, 3, 4]);
     }

@@ -54,24 +54,28 @@ impl Survey<'_> {
             // As when an image is saved.
             let mut keys = self.machine.handles().keys();
             keys.keys.sort_by_key(|(key, _)| key.serial);
-            let mut waits = heap.insist(|heap| self.waits(heap));
-            waits.order_timers();
+            let (waits, timers) = heap.insist(|heap| {
+                let waits = self.waits(heap, false);
+                let now = self.machine.clock().now();
+                let timers = waits.timers(self.machine, now, heap);
+                (waits, timers)
+            });
             let number = |timer: &TimerId| (timer.thread, timer.serial);
-            let timers = waits.timers.iter().map(|timer| number(&timer.id));
+            let numbers = timers.iter().map(|timer| number(&timer.id));
             let mut all = Fingerprint {
                 program: self.machine.program(),
                 write_foreign,
                 cells: FxHashMap::default(),
                 numbers: FxHashMap::default(),
                 met: Vec::new(),
-                timers: timers.zip(1..).collect(),
+                timers: numbers.zip(1..).collect(),
                 sum: 0,
             };
             waits.each_event(|saved| {
                 all.add(Value::address(saved.event.target));
                 all.add(saved.event.message);
             });
-            for timer in &waits.timers {
+            for timer in &timers {
                 all.sum = mix(all.sum, timer.due);
                 all.add(timer.target);
                 all.add(timer.message);

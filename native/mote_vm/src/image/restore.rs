@@ -341,7 +341,7 @@ impl Restorer<'_> {
                 message,
                 ..
             } = *timer;
-            let id = lead.timers.arm_again(lead.number, due, target, message);
+            let id = lead.timers.arm_again(due, target, message);
             armed.push(id.ok_or(ImageError::NoMemory)?);
         }
         for (number, reference) in &self.references {

@@ -9,11 +9,12 @@ use super::blocks::{BlockWriter, TakeBlock};
 use super::record::Record;
 use super::restore::fuel_of;
 use super::tables::{too_many_atoms, ImageBehaviour, ImageIdentity, ImageTables, MOST_ATOMS};
-use super::waits::{SavedEvent, Waits};
+use super::waits::{SavedEvent, WaitingTimer, Waits};
 use super::walk::{HolderOf, ImageWalk, WriteForeign};
 use crate::base::atom::Atom;
 use crate::boundary::parcel::Parcel;
 use crate::code::program::LoadedUnit;
+use crate::heap::Heap;
 use crate::look::holders::HeldIn;
 use crate::look::survey::Survey;
 use crate::threads::shared::Machine;
@@ -69,6 +70,8 @@ pub struct ImageRoots {
     beside: bool,
     names: Value,
     waits: Waits,
+    /// The timers, when they are read.
+    timers: Vec<WaitingTimer>,
     identity: Option<ImageIdentity>,
     /// The names of the sponsors, the first one first, and the time.
     sponsors: Vec<(SponsorId, Atom)>,
@@ -85,8 +88,7 @@ impl Survey<'_> {
         write_foreign: WriteForeign<'_>,
         take: TakeBlock<'_>,
     ) -> Result<ImageTables, NotSaved> {
-        let mut roots = self.image_roots(names, identity)?;
-        roots.beside = false;
+        let roots = self.noted(names, identity, false)?;
         roots.write(write_foreign, take)
     }
 
@@ -96,6 +98,15 @@ impl Survey<'_> {
         &self,
         names: &Parcel,
         identity: Option<ImageIdentity>,
+    ) -> Result<ImageRoots, NotSaved> {
+        self.noted(names, identity, self.lasts)
+    }
+
+    fn noted(
+        &self,
+        names: &Parcel,
+        identity: Option<ImageIdentity>,
+        beside: bool,
     ) -> Result<ImageRoots, NotSaved> {
         if !names.is_for(self.machine.handles()) {
             return Err(NotSaved::OtherMachine);
@@ -107,7 +118,7 @@ impl Survey<'_> {
         let copied = self
             .machine
             .leases()
-            .with_guest(|heap| heap.insist(|heap| (names.copy(heap), self.waits(heap))));
+            .with_guest(|heap| heap.insist(|heap| (names.copy(heap), self.waits(heap, beside))));
         let (names, mut waits) = copied.ok_or(NotSaved::NoMemory)?;
         let Some([names]) = names.as_tuple() else {
             return Err(NotSaved::NoMemory);
@@ -116,9 +127,10 @@ impl Survey<'_> {
         let sponsors = self.machine.sponsors().all();
         Ok(ImageRoots {
             machine: self.machine.clone(),
-            beside: self.lasts,
+            beside,
             names: *names,
             waits,
+            timers: Vec::new(),
             identity,
             sponsors: sponsors.iter().map(|s| (s.id, s.name)).collect(),
             now: self.machine.clock().now(),
@@ -145,12 +157,15 @@ impl ImageRoots {
             true => None,
             false => take(block),
         };
-        self.waits.order_timers();
+        let read =
+            |heap: &mut Heap| heap.insist(|heap| self.waits.timers(&machine, self.now, heap));
+        let timers = machine.leases().with_guest(read);
+        self.timers = timers.ok_or(NotSaved::Refused)?;
         let program = machine.program();
         let work = &machine.gc().work;
         let moment = beside.then(|| MomentReader::new(program, work, machine.gc().begun()));
         let mut walk = ImageWalk::new(program, moment, BlockWriter::new(&mut take), write_foreign);
-        for (number, timer) in self.waits.timers.iter().enumerate() {
+        for (number, timer) in self.timers.iter().enumerate() {
             let key = (timer.id.thread, timer.id.serial);
             walk.timers.insert(key, number as u32 + 1);
         }
@@ -161,7 +176,7 @@ impl ImageRoots {
             walk.event_behind(saved.event, (holder, saved.held));
             events += 1;
         });
-        for timer in &self.waits.timers {
+        for timer in &self.timers {
             walk.holder = (HolderOf::Target(timer.target), HeldIn::Timer);
             walk.behind(timer.target);
             walk.behind(timer.message);
@@ -189,7 +204,7 @@ impl ImageRoots {
         }
         self.waits
             .each_event(|SavedEvent { sponsor, event, .. }| write_event(walk, sponsor, event));
-        for timer in &self.waits.timers {
+        for timer in &self.timers {
             let sponsor = walk.sponsors.number(timer.sponsor);
             walk.out.varint(sponsor.into());
             walk.out.varint(timer.due);
@@ -216,7 +231,7 @@ impl ImageRoots {
         events: u64,
     ) -> Result<ImageTables, NotSaved> {
         let (cells, captures) = (walk.cells.into(), walk.captures.into());
-        let (keys, timers) = (self.waits.keys.keys.len(), self.waits.timers.len());
+        let (keys, timers) = (self.waits.keys.keys.len(), self.timers.len());
         let [actors, timers, keys] = [walk.actors.len(), timers, keys].map(|n| n as u64);
         let sponsors = walk.sponsors.all.iter();
         let program = self.machine.program();

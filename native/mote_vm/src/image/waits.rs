@@ -9,17 +9,22 @@
 //!    and actors that it holds addresses of, unless the machine has an identity.
 //! 2. Of a queue only the last chunk is copied. The others stay as they are while the machine stands still, and for as long as a
 //!    collection that has begun meanwhile has not marked (turns/queue.rs, invariant 4).
+//! 3. Timers are read beside turns, if turns go on (timers/saved.rs).
 use crate::base::ids::TimerId;
-use crate::boundary::timers::{Message, NEVER};
+use crate::boundary::timers::{Message, SavedTimer, SavedTimers, NEVER};
 use crate::heap::Heap;
 use crate::look::holders::HeldIn;
 use crate::look::survey::Survey;
 use crate::threads::inbox::{Entry, InboxItem};
+use crate::threads::shared::Machine;
 use crate::threads::station::Station;
 use crate::turns::queue::{Event, KeptEvents};
 use crate::values::actor::{Actor, SponsorId};
 use crate::values::handles::KeptKeys;
 use crate::values::value::Value;
+
+/// Timers that are read while those who arm and fire them wait.
+const READ_AT_ONCE: usize = 1024;
 
 /// An event, the sponsor where it waits, and what it waits in.
 #[derive(Clone, Copy)]
@@ -35,7 +40,8 @@ enum SavedEvents {
     Queued(SponsorId, KeptEvents),
 }
 
-pub(super) struct SavedTimer {
+/// A timer whose message is in a heap.
+pub(super) struct WaitingTimer {
     pub(super) sponsor: SponsorId,
     pub(super) due: u64,
     pub(super) id: TimerId,
@@ -47,7 +53,7 @@ pub(super) struct SavedTimer {
 #[derive(Default)]
 pub(super) struct Waits {
     events: Vec<SavedEvents>,
-    pub(super) timers: Vec<SavedTimer>,
+    timers: SavedTimers,
     pub(super) keys: KeptKeys,
 }
 
@@ -66,10 +72,32 @@ impl Waits {
         }
     }
 
-    /// Puts timers into the order in which they fire: those that were armed again came first.
-    pub(super) fn order_timers(&mut self) {
-        let timers = &mut self.timers;
-        timers.sort_by_key(|timer| (timer.due, timer.id.in_order()));
+    /// Returns the timers in the order in which they fire: those that were armed again came first. Reads them beside turns, unless they
+    /// were read at once. `now` is the time of the moment.
+    pub(super) fn timers(&self, machine: &Machine, now: u64, heap: &mut Heap) -> Vec<WaitingTimer> {
+        while self.timers.are_awaited() && !machine.is_stopping() {
+            for station in machine.stations().all() {
+                station.timers.save_some(READ_AT_ONCE);
+            }
+        }
+        let timers = self.timers.take().into_iter().map(|timer| WaitingTimer {
+            sponsor: timer.sponsor,
+            // One that waits for the end of a process fires at once in another machine, for which no process lives on.
+            due: match timer.due - now.min(timer.due) >= NEVER / 2 {
+                true => now,
+                false => timer.due,
+            },
+            id: timer.id,
+            target: timer.target,
+            message: match timer.message {
+                Message::Value(message) => message,
+                Message::Parcel(parcel) => parcel.copy(heap),
+            },
+        });
+        let mut timers: Vec<WaitingTimer> = timers.collect();
+        timers.retain(|timer| !timer.message.is_none());
+        timers.sort_by_key(|timer| (timer.due, timer.id.in_order(), timer.id.thread));
+        timers
     }
 
     /// Shows every event, in order.
@@ -94,9 +122,12 @@ impl Waits {
 }
 
 impl Survey<'_> {
-    /// Everything that waits, in the order that the head of this file says.
-    pub(super) fn waits(&self, heap: &mut Heap) -> Waits {
-        let mut waits = Waits::default();
+    /// Everything that waits, in the order that the head of this file says. Timers are read later if turns go on.
+    pub(super) fn waits(&self, heap: &mut Heap, beside: bool) -> Waits {
+        let mut waits = Waits {
+            timers: SavedTimers::new(&self.machine.pool().quota),
+            ..Waits::default()
+        };
         let mut put = |sponsor, event, held| waits.put(sponsor, event, held);
         for thread in &self.threads {
             let sponsor = thread.context.sponsor.id;
@@ -156,34 +187,15 @@ impl Survey<'_> {
             });
         }
         for station in &stations {
-            self.timers(station, heap, &mut waits.timers);
+            let (sponsor, timers) = (self.sponsor_of(station), &waits.timers);
+            match beside {
+                true => station.timers.begin_saving(sponsor, timers),
+                false => station.timers.each_armed(|due, id, timer| {
+                    timers.push(SavedTimer::new(sponsor, due, id, timer));
+                }),
+            }
         }
         waits
-    }
-
-    fn timers(&self, station: &Station, heap: &mut Heap, timers: &mut Vec<SavedTimer>) {
-        let (sponsor, now) = (self.sponsor_of(station), self.machine.clock().now());
-        // In a pause, in which memory that grows is copied again and again.
-        timers.reserve(station.timers.len() as usize);
-        station.timers.each_armed(station.number, |due, id, timer| {
-            // One that waits for the end of a process fires at once in another machine, for which no process lives on.
-            let due = if due - now.min(due) >= NEVER / 2 {
-                now
-            } else {
-                due
-            };
-            timers.push(SavedTimer {
-                sponsor,
-                due,
-                id,
-                target: timer.target,
-                message: match &timer.message {
-                    Message::Value(message) => *message,
-                    Message::Parcel(parcel) => parcel.copy(heap),
-                },
-            });
-        });
-        timers.retain(|timer| !timer.message.is_none());
     }
 
     /// The sponsor of a thread; the first one, if that has ended.

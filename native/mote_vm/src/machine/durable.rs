@@ -6,7 +6,7 @@
 //!    disk wakes it ([`Machine::when_durable`]); and so does who notes something else in a machine where nobody waits.
 use super::Machine;
 pub use crate::boundary::journal::{
-    add_record, journal_path, records_end, said, JournalEnd, JournalError, JournalFile,
+    begin_record, end_record, journal_path, said, JournalEnd, JournalError, JournalFile,
     JournalHeader, JournalInfo, JournalSync, MOST_RECORD,
 };
 use crate::boundary::journal::{Journal, JournalConfig, Notes};

@@ -38,16 +38,12 @@ impl Machine {
         let station = self.way_to(&held, sponsor);
         let due = self.clock().after(milliseconds);
         let target = Value::address(held.actor);
-        let armed = station
-            .timers
-            .arm_from_outside(station.number, due, target, message);
+        let armed = station.timers.arm_from_outside(due, target, message);
         let (station, armed) = match armed {
             Err((NotEntered::Closed, message)) => {
                 let first = self.sponsors().first();
                 let lead = first.lead();
-                let armed = lead
-                    .timers
-                    .arm_from_outside(lead.number, due, target, message);
+                let armed = lead.timers.arm_from_outside(due, target, message);
                 (lead.clone(), armed)
             }
             armed => (station, armed),

@@ -292,7 +292,7 @@ impl Dispatch {
         let (station, heap) = (&self.context.station, &mut self.turn.heap);
         let now = self.context.machine.clock().now();
         let mut armed = Vec::new();
-        station.timers.each_armed(station.number, |due, id, timer| {
+        station.timers.each_armed(|due, id, timer| {
             let message = match &timer.message {
                 Message::Value(message) => *message,
                 Message::Parcel(parcel) => parcel.copy(heap),

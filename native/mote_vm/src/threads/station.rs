@@ -64,7 +64,7 @@ impl Station {
             sponsor: AtomicU16::new(0),
             presence: CachePadded(Presence::new()),
             inbox: Inbox::new(quota.clone(), quiescence.clone()),
-            timers: Arc::new(Timers::new(quota.clone())),
+            timers: Arc::new(Timers::new(number, quota.clone())),
             request: CachePadded(Request::new()),
             waking: AtomicBool::new(false),
             summoned: AtomicBool::new(false),

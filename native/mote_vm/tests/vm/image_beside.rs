@@ -4,11 +4,12 @@
 //! While an image is written it asks what each foreign value is. Here it waits in that question until turns have run, so what was
 //! there at the moment is not there any more: the tests depend on no chance.
 
-use crate::build::{becomes, cons, create, op, send, tuple};
+use crate::build::{becomes, cons, create, op, send, send_after, tuple};
 use crate::encode::encode;
 use crate::programs::{r, Assembler};
 use crate::rig::{address, foreign, int, integers, quiet, until, Rig, Tap, PATIENCE};
 use crate::world::machine_under;
+use mote_vm::base::atom::Atom;
 use mote_vm::base::clock::ClockKind;
 use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::code::ir::{Instr, Unit};
@@ -18,7 +19,7 @@ use mote_vm::image::save::NotSaved;
 use mote_vm::image::tables::{ImageIdentity, ImageTables};
 use mote_vm::image::walk::WrittenForeign;
 use mote_vm::machine::durable::{journal_path, JournalFile};
-use mote_vm::machine::Machine;
+use mote_vm::machine::{Machine, Quiet};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::foreign::ForeignRef;
 use mote_vm::values::handles::Key;
@@ -28,6 +29,7 @@ use std::sync::Mutex;
 
 /// `tick(next, n, mark)`: sends itself what comes, makes what nobody needs, and becomes `tick(next, n + 1, mark)`. `grow(next, last)`:
 /// sends itself what comes, and becomes `grow(next, new)` with a new `hold(last)`, of which it lets go with the next one. `hold(x)` does nothing.
+/// `arms(to)`: n: sends `{n, n}` there after n milliseconds.
 fn unit() -> Unit {
     let mut a = Assembler::default();
     let one = a.int(1);
@@ -54,6 +56,12 @@ fn unit() -> Unit {
         Instr::Done,
     ];
     a.behaviour("grow", 2, 5, code);
+    let code = vec![
+        tuple(2, [r(1), r(1)]),
+        send_after(3, r(1), r(0), r(2)),
+        Instr::Done,
+    ];
+    a.behaviour("arms", 1, 4, code);
     a.unit()
 }
 
@@ -75,15 +83,16 @@ fn save(
     identity: Option<ImageIdentity>,
     seen: impl Fn(&ForeignRef) + Send + 'static,
 ) -> (Vec<u8>, Saved) {
-    save_with(machine, names, identity, None, seen)
+    save_with(machine, names, identity, None, || (), seen)
 }
 
-/// The same, with a journal that begins at that moment.
+/// The same, with a journal that begins at that moment, and what is done beside turns before anything is written.
 fn save_with(
     machine: &Machine,
     names: Parcel,
     identity: Option<ImageIdentity>,
     journal: Option<(PathBuf, u64)>,
+    first: impl FnOnce() + Send + 'static,
     seen: impl Fn(&ForeignRef) + Send + 'static,
 ) -> (Vec<u8>, Saved) {
     let begins = journal.is_some();
@@ -105,6 +114,7 @@ fn save_with(
         (still, roots)
     };
     let walk = move |(still, roots): (Vec<u8>, Result<mote_vm::image::save::ImageRoots, _>)| {
+        first();
         let roots = roots.expect("roots");
         let beside = roots.is_written_beside();
         let mut bytes = Vec::new();
@@ -251,6 +261,79 @@ fn it_is_of_its_moment_at_any_speed() {
     }
 }
 
+/// Lets that many milliseconds pass.
+fn pass(machine: &Machine, milliseconds: u64) {
+    let limit = machine.now() + milliseconds;
+    let step = || machine.step_clock(limit, Quiet::Whole);
+    until(|| step().expect("a manual clock") || machine.now() == limit);
+    while step() == Some(true) {
+        quiet(machine);
+    }
+}
+
+/// Timers are read when turns go on, and a part of them has fired before, or fires meanwhile. Others are cancelled or armed, and their
+/// sponsor goes.
+#[test]
+fn it_has_the_timers_of_its_moment_wherever_they_have_gone() {
+    const MANY: i64 = 3_000;
+    let ways =
+        all_ways().flat_map(|(threads, stress)| [false, true].map(|now| (threads, stress, now)));
+    for (threads, stress, meanwhile) in ways {
+        let rig = rig(stress, usize::MAX, &[("main", threads), ("other", 1)]);
+        let hold = rig.create("hold", 1, |b| int(b, 0));
+        let arms = ["main", "other"].map(|sponsor| {
+            let to = |b: &mut Builder| address(&rig.machine, b, hold);
+            (sponsor, rig.create_on(sponsor, "arms", 1, to))
+        });
+        let machine = rig.machine.clone();
+        let outside = move |n| {
+            let message = integers(&[n, 7]);
+            machine
+                .send_after(n as u64, hold, None, message)
+                .expect("room")
+        };
+        for n in 1..=MANY {
+            arms.iter()
+                .for_each(|(sponsor, key)| rig.send_by(sponsor, *key, integers(&[n])));
+        }
+        let ids: Vec<_> = (1..=MANY).map(&outside).collect();
+        quiet(&rig.machine);
+        let names = [hold, arms[0].1];
+        for round in 0..3 {
+            let (machine, outside, ids) = (rig.machine.clone(), outside.clone(), ids.clone());
+            let act = move || {
+                pass(&machine, MANY as u64 / 4);
+                for id in ids.iter().skip(round).step_by(4) {
+                    machine.cancel_timer(*id);
+                }
+                for n in 1..100 {
+                    outside(n);
+                }
+                if round == 1 {
+                    machine.remove_sponsor(Atom::new("other")).expect("removed");
+                }
+            };
+            let (end, ended) = channel::<()>();
+            let first = move || match meanwhile {
+                true => drop(std::thread::spawn(move || (act(), drop(end)))),
+                false => act(),
+            };
+            let waiting = rig.machine.info().counts().timers;
+            let named = named(&rig, &names);
+            let (still, (saved, beside)) =
+                save_with(&rig.machine, named, identity(), None, first, |_| ());
+            let (bytes, tables) = saved.expect("an image");
+            assert!(
+                beside && bytes == still,
+                "{threads}, {stress:?}, {meanwhile}, {round}"
+            );
+            assert_eq!(tables.counts[4], waiting);
+            assert!(ended.recv_timeout(PATIENCE).is_err());
+            quiet(&rig.machine);
+        }
+    }
+}
+
 /// Chunks of queues are kept, and are not copied.
 #[test]
 fn what_is_queued_is_in_it_once_and_in_order() {
@@ -368,6 +451,7 @@ fn a_durable_machine_goes_on_and_what_comes_in_meanwhile_is_in_the_next_journal(
             named(&rig, &actors),
             identity(),
             Some((journal(1), 1)),
+            || (),
             |_| (),
         );
         assert!(saved.is_ok() && !beside);
@@ -385,6 +469,7 @@ fn a_durable_machine_goes_on_and_what_comes_in_meanwhile_is_in_the_next_journal(
                 named(&rig, &actors),
                 identity(),
                 Some((journal(number), number)),
+                || (),
                 seen,
             );
             assert!(beside && saved.expect("an image").0 == still, "{stress:?}");

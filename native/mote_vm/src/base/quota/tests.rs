@@ -280,9 +280,9 @@ mod charges {
         assert!(quota.held() > 2 * MUCH);
         assert!(emptied(&quota, &poor, true));
         let quota = Arc::new(Quota::new(limit));
-        let timers = Timers::new(quota.clone());
+        let timers = Timers::new(1, quota.clone());
         let target = Value::address(actor());
-        let arm = || timers.arm_from_outside(1, 2, target, parcel_of(shared(MUCH)));
+        let arm = || timers.arm_from_outside(2, target, parcel_of(shared(MUCH)));
         let armed = [arm(), arm()].map(|armed| armed.ok().expect("room").0);
         assert!(quota.held() > 2 * MUCH && arm().is_err());
         assert!(timers.take(armed[0]).is_some());
@@ -312,11 +312,11 @@ mod charges {
     #[test]
     fn timers_with_the_parcels_of_those_from_outside() {
         let quota = Arc::new(Quota::new(usize::MAX));
-        let [timers, heir] = [(); 2].map(|()| Timers::new(quota.clone()));
+        let [timers, heir] = [(); 2].map(|()| Timers::new(1, quota.clone()));
         let target = Value::address(actor());
         let arm = |due| {
             timers
-                .arm_from_outside(1, due, target, parcel())
+                .arm_from_outside(due, target, parcel())
                 .ok()
                 .expect("open")
                 .0
@@ -333,11 +333,11 @@ mod charges {
         timers.fire(2, 9, &mut due);
         assert!(matches!(due[1].message, Message::Parcel(_)));
         assert_eq!((due.len(), quota.held()), (2, one));
-        heir.adopt(&timers, 1, 2);
+        heir.adopt(&timers, 2);
         assert!(quota.held() > one, "with the wheel");
         assert!(heir.take_adopted(ids[1]).is_some());
         assert_eq!(quota.held(), 0);
-        assert!(heir.arm_from_outside(1, 9, target, parcel()).is_ok());
+        assert!(heir.arm_from_outside(9, target, parcel()).is_ok());
         heir.clear();
         assert_eq!(quota.held(), 0);
     }
@@ -346,9 +346,9 @@ mod charges {
     fn timers_from_outside_only_as_far_as_there_is_memory() {
         let one = TIMER_BYTES + parcel().bytes();
         let quota = Arc::new(Quota::new(2 * one));
-        let timers = Timers::new(quota.clone());
+        let timers = Timers::new(1, quota.clone());
         let target = Value::address(actor());
-        let arm = || timers.arm_from_outside(1, 2, target, parcel());
+        let arm = || timers.arm_from_outside(2, target, parcel());
         assert!(arm().is_ok() && arm().is_ok());
         assert!(matches!(
             arm(),

@@ -53,14 +53,16 @@ pub struct Notes<'d>(&'d mut JournalDoor);
 impl Notes<'_> {
     /// Notes one thing that has entered.
     pub fn record(&mut self, parts: &[&[u8]]) {
-        add_record(&mut self.0.records, |records| {
-            parts
-                .iter()
-                .for_each(|part| records.extend_from_slice(part));
-        });
+        let records = &mut self.0.records;
+        let begin = begin_record(records);
+        parts
+            .iter()
+            .for_each(|part| records.extend_from_slice(part));
+        let end = records.len();
+        end_record(records, begin, end);
     }
 
-    /// Notes things that have entered, whose records were written by [`add_record`].
+    /// Notes things that have entered, whose records were written with [`begin_record`] and [`end_record`].
     pub fn records(&mut self, records: Vec<u8>) {
         match self.0.records.is_empty() {
             true => self.0.records = records,
@@ -79,23 +81,19 @@ impl Notes<'_> {
     }
 }
 
-/// Appends a record that `write` appends.
+/// Begins a record behind others. Returns where.
 #[inline]
-pub fn add_record<R>(records: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+pub fn begin_record(records: &mut Vec<u8>) -> usize {
     let begin = records.len();
     records.extend_from_slice(&[0; RECORD_LENGTH]);
-    let written = write(records);
-    let length = (records.len() - begin - RECORD_LENGTH) as u32;
-    records[begin..begin + RECORD_LENGTH].copy_from_slice(&length.to_le_bytes());
-    written
+    begin
 }
 
-/// Returns the bytes of the first `count` records.
-pub fn records_end(records: &[u8], count: usize) -> usize {
-    (0..count).fold(0, |at, _| {
-        let length = records[at..].first_chunk().copied().unwrap_or_default();
-        at + RECORD_LENGTH + u32::from_le_bytes(length) as usize
-    })
+/// The record that begins there ends at `end`.
+#[inline]
+pub fn end_record(records: &mut [u8], begin: usize, end: usize) {
+    let length = (end - begin - RECORD_LENGTH) as u32;
+    records[begin..begin + RECORD_LENGTH].copy_from_slice(&length.to_le_bytes());
 }
 
 /// Bytes of the length before a record.
@@ -114,11 +112,13 @@ mod tests {
         let mut written = Vec::new();
         let mut ends = vec![0];
         for part in parts {
-            add_record(&mut written, |records| records.extend_from_slice(part));
+            let begin = begin_record(&mut written);
+            written.extend_from_slice(part);
             ends.push(written.len());
+            let end = written.len();
+            end_record(&mut written, begin, end);
         }
         for (count, end) in ends.into_iter().enumerate() {
-            assert_eq!(records_end(&written, count), end);
             let (mut one_by_one, mut together) = (JournalDoor::default(), JournalDoor::default());
             for part in &parts[..count] {
                 one_by_one.notes().record(&[part]);

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"MOTE\0jnl");
 /// The version of the format.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 const HEADER: usize = 104;
 /// The offset of `before` in the header.
 pub(crate) const BEFORE: u64 = 88;

@@ -19,7 +19,7 @@ use crate::values::handles::Key;
 use copies::JournalCopy;
 pub use copies::JournalEnd;
 pub(crate) use door::TakenNotes;
-pub use door::{add_record, records_end, Notes, MOST_RECORD};
+pub use door::{begin_record, end_record, Notes, MOST_RECORD};
 use door::{DurableWaiter, JournalDoor};
 pub use file::{said, JournalEntry, JournalError, JournalFile, JournalHeader};
 use file::{JournalPlace, JournalWriter};

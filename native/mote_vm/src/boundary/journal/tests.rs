@@ -143,7 +143,7 @@ fn another_version_is_named() {
     let error = JournalFile::read(&bytes).expect_err("refused");
     assert_eq!(
         error.to_string(),
-        "at byte 8: the journal is of version 9 of the format, and this Mote reads version 2"
+        "at byte 8: the journal is of version 9 of the format, and this Mote reads version 3"
     );
     let other = JournalFile::read(b"something else").expect_err("refused");
     assert_eq!(

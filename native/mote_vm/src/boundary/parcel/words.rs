@@ -4,6 +4,7 @@ use crate::values::value::Value;
 /// Number of words that a parcel has room for without an allocation.
 pub(super) const FEW: usize = 4;
 
+#[derive(Clone)]
 pub(super) enum Words {
     /// The words, and how many of them are in use.
     Few([Value; FEW], u8),

@@ -13,71 +13,38 @@
 //! 3. `next` is not later than any timer's time.
 //! 4. What the wheels take is charged, and what a burst took goes back to the system page by page, whatever else waits.
 //! 5. A collection walks through the wheels piece by piece (walk.rs), also through those that are handed over meanwhile: whoever
-//!    does that has the new owner walked through once more.
+//!    does that has the new owner walked through once more. An image reads them in the same way (saved.rs).
+mod saved;
+mod thread_wheel;
+mod timer;
 mod wheel;
 
 use crate::base::ids::{ThreadNumber, TimerId};
 use crate::base::quota::Quota;
 use crate::boundary::parcel::Parcel;
 use crate::boundary::refusal::{NotEntered, Refusal};
+use crate::values::actor::SponsorId;
 use crate::values::value::Value;
 use crate::values::walk::{Missed, Walkable};
 use parking_lot::{Mutex, MutexGuard};
+pub(crate) use saved::{SavedTimer, SavedTimers};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
+use thread_wheel::ThreadWheel;
+pub(crate) use timer::{Message, Timer};
 use wheel::Wheel;
 
-/// A message on its way: from a turn, or from outside.
-pub(crate) enum Message {
-    Value(Value),
-    Parcel(Box<Parcel>),
-}
-
-impl Message {
-    /// Returns the bytes that it is charged with beside its timer: a value is in a heap.
-    fn bytes(&self) -> usize {
-        match self {
-            Message::Value(_) => 0,
-            Message::Parcel(parcel) => parcel.bytes(),
-        }
-    }
-}
-
-/// A message that waits for its time.
-pub(crate) struct Timer {
-    pub(crate) target: Value,
-    pub(crate) message: Message,
-    serial: u64,
-}
-
-impl Timer {
-    fn show(&self, mut show: impl FnMut(Value)) {
-        show(self.target);
-        match &self.message {
-            Message::Value(message) => show(*message),
-            Message::Parcel(parcel) => parcel.each_address(show),
-        }
-    }
-}
-
-// SAFETY: the values are plain words; only dispatch threads and the collector look behind them.
-unsafe impl Send for Timer {}
-
-/// The wheel of a thread that has ended, and had that number.
-struct AdoptedWheel {
-    thread: ThreadNumber,
-    wheel: Wheel<Timer>,
-}
-
 struct ArmedTimers {
-    wheel: Wheel<Timer>,
-    adopted: Vec<AdoptedWheel>,
+    own: ThreadWheel,
+    /// The wheels of threads that have ended.
+    adopted: Vec<ThreadWheel>,
     /// Instant at which to look into one of these again.
     adopted_next: Option<u64>,
     missed: Missed,
     /// Number of odd serial numbers that were given to timers from outside.
     odd_serials: u64,
-    own: u64,
+    /// The last even one, halved, that is known to be given: the thread itself counts them.
+    even_serials: u64,
     /// Bytes that the parcels in the wheels are charged with; and bytes that the wheels are charged with, parcels included.
     parcels: usize,
     charged: usize,
@@ -85,15 +52,14 @@ struct ArmedTimers {
 }
 
 impl ArmedTimers {
-    fn wheels(&mut self) -> impl Iterator<Item = &mut Wheel<Timer>> {
-        let adopted = self.adopted.iter_mut().map(|adopted| &mut adopted.wheel);
-        std::iter::once(&mut self.wheel).chain(adopted)
+    fn wheels(&mut self) -> impl Iterator<Item = &mut ThreadWheel> {
+        std::iter::once(&mut self.own).chain(&mut self.adopted)
     }
 
     /// Takes out the next timer that is due at `now`.
     fn pop(&mut self, now: u64) -> Option<Timer> {
         let (timer, is_ahead) = match self.adopted.is_empty() {
-            true => pop(&mut self.wheel, now)?,
+            true => self.own.pop(now)?,
             false => self.pop_first(now)?,
         };
         if is_ahead {
@@ -107,11 +73,11 @@ impl ArmedTimers {
         loop {
             // From the wheel that is first, up to the time of the one that is next.
             let (mut first, mut from, mut until) = (None, u64::MAX, now);
-            for wheel in self.wheels() {
-                let next = wheel.next().unwrap_or(u64::MAX);
+            for of in self.wheels() {
+                let next = of.wheel.next().unwrap_or(u64::MAX);
                 if next < from {
                     until = until.min(from);
-                    (first, from) = (Some(wheel), next);
+                    (first, from) = (Some(of), next);
                 } else {
                     until = until.min(next);
                 }
@@ -119,7 +85,7 @@ impl ArmedTimers {
             if from > now {
                 return None;
             }
-            let popped = first.and_then(|wheel| pop(wheel, until));
+            let popped = first.and_then(|of| of.pop(until));
             if popped.is_some() {
                 return popped;
             }
@@ -135,16 +101,14 @@ impl ArmedTimers {
 
     fn len(&self) -> usize {
         let adopted = self.adopted.iter().map(|adopted| adopted.wheel.len());
-        self.wheel.len() + adopted.sum::<usize>()
+        self.own.wheel.len() + adopted.sum::<usize>()
     }
 
     /// Bytes of the wheels and of what waits in them.
     fn bytes(&self) -> usize {
-        let adopted = self.adopted.iter().map(|AdoptedWheel { wheel, .. }| {
-            Wheel::<Timer>::EMPTY + wheel.bytes().max(wheel.len() * TIMER_BYTES)
-        });
-        let own = self.wheel.bytes().max(self.wheel.len() * TIMER_BYTES);
-        own + adopted.sum::<usize>() + self.parcels
+        let adopted = self.adopted.iter();
+        let adopted = adopted.map(|of| Wheel::<Timer>::EMPTY + of.bytes());
+        self.own.bytes() + adopted.sum::<usize>() + self.parcels
     }
 }
 
@@ -165,14 +129,15 @@ pub(crate) const NEVER: u64 = 1 << 47;
 pub(crate) const TIMER_BYTES: usize = Wheel::<Timer>::ENTRY;
 
 impl Timers {
-    pub(crate) fn new(quota: Arc<Quota>) -> Timers {
+    /// Those of the threads that have that number.
+    pub(crate) fn new(thread: ThreadNumber, quota: Arc<Quota>) -> Timers {
         let state = ArmedTimers {
-            wheel: Wheel::new(),
+            own: ThreadWheel::new(thread),
             adopted: Vec::new(),
             adopted_next: None,
             missed: Missed::new(&quota),
             odd_serials: 0,
-            own: 0,
+            even_serials: 0,
             parcels: 0,
             charged: 0,
             closed: false,
@@ -187,7 +152,7 @@ impl Timers {
 
     /// The last serial number of the threads that had this number before.
     pub(crate) fn last_serial(&self) -> u64 {
-        self.state.lock().own
+        self.state.lock().even_serials
     }
 
     /// Arms a timer of this thread's, under an even number. Returns its place.
@@ -198,7 +163,8 @@ impl Timers {
             message: Message::Value(message),
             serial,
         };
-        let place = state.wheel.insert(due, timer);
+        let place = state.own.wheel.insert(due, timer);
+        state.even_serials = serial >> 1;
         self.note(&mut state);
         place
     }
@@ -207,7 +173,6 @@ impl Timers {
     /// back, for the caller to drop, when the thread has ended or there is no memory for the timer.
     pub(crate) fn arm_from_outside(
         &self,
-        thread: ThreadNumber,
         due: u64,
         target: Value,
         message: Parcel,
@@ -225,31 +190,24 @@ impl Timers {
         let message = Message::Parcel(Box::new(message));
         // Under the lock: the caller that has made it earlier than any other one says so; later ones need not.
         let before = self.next();
-        let id = self.insert_odd(&mut state, thread, due, target, message);
+        let id = self.insert_odd(&mut state, due, target, message);
         Ok((id, self.next() < before))
     }
 
     /// Arms a timer of another machine again, whose message is in a heap of this one. `None` if there is no memory for it.
-    pub(crate) fn arm_again(
-        &self,
-        thread: ThreadNumber,
-        due: u64,
-        target: Value,
-        message: Value,
-    ) -> Option<TimerId> {
+    pub(crate) fn arm_again(&self, due: u64, target: Value, message: Value) -> Option<TimerId> {
         let mut state = self.state.lock();
         if state.closed || !self.quota.take(TIMER_BYTES) {
             return None;
         }
         state.charged += TIMER_BYTES;
         let message = Message::Value(message);
-        Some(self.insert_odd(&mut state, thread, due, target, message))
+        Some(self.insert_odd(&mut state, due, target, message))
     }
 
     fn insert_odd(
         &self,
         state: &mut ArmedTimers,
-        thread: ThreadNumber,
         due: u64,
         target: Value,
         message: Message,
@@ -261,7 +219,8 @@ impl Timers {
             message,
             serial,
         };
-        let place = state.wheel.insert(due, timer);
+        let place = state.own.wheel.insert(due, timer);
+        let thread = state.own.thread;
         self.note(state);
         TimerId {
             serial,
@@ -273,7 +232,7 @@ impl Timers {
     /// Takes a timer out before its time, with the instant at which it is due. `None` when it is not here (any more).
     pub(crate) fn take(&self, id: TimerId) -> Option<(u64, Timer)> {
         let mut state = self.state.lock();
-        let taken = take(&mut state.wheel, id)?;
+        let taken = state.own.take(id)?;
         Some(self.taken(state, taken))
     }
 
@@ -281,21 +240,21 @@ impl Timers {
     pub(crate) fn take_adopted(&self, id: TimerId) -> Option<(u64, Timer)> {
         let mut state = self.state.lock();
         let of_thread = state.adopted.iter_mut().filter(|a| a.thread == id.thread);
-        let taken = of_thread.filter_map(|a| take(&mut a.wheel, id)).next()?;
+        let taken = of_thread.filter_map(|a| a.take(id)).next()?;
         state.look_at_adopted();
         Some(self.taken(state, taken))
     }
 
     /// Returns whether a timer waits here.
     pub(crate) fn has(&self, id: TimerId) -> bool {
-        is_here(&self.state.lock().wheel, id)
+        self.state.lock().own.has(id)
     }
 
     /// Returns whether a timer of a thread that has ended waits here.
     pub(crate) fn has_adopted(&self, id: TimerId) -> bool {
         let state = self.state.lock();
         let mut of_thread = state.adopted.iter().filter(|a| a.thread == id.thread);
-        of_thread.any(|a| is_here(&a.wheel, id))
+        of_thread.any(|a| a.has(id))
     }
 
     // The caller may fire it: so a collection is shown what it has still to come to. It drops it without the lock: what the
@@ -332,15 +291,15 @@ impl Timers {
         due.len() - before == most
     }
 
-    /// Takes over the timers of `other`, a thread of that number that ends and has given serials up to `own`.
-    pub(crate) fn adopt(&self, other: &Timers, thread: ThreadNumber, own: u64) {
+    /// Takes over the timers of `other`, whose thread ends and has given that many even serials.
+    pub(crate) fn adopt(&self, other: &Timers, even_serials: u64) {
         let mut state = self.state.lock();
         let mut ending = other.state.lock();
         ending.closed = true;
-        ending.own = own;
+        ending.even_serials = even_serials;
         // The next thread of that number begins with another one.
-        let wheel = std::mem::replace(&mut ending.wheel, Wheel::new());
-        state.adopted.push(AdoptedWheel { thread, wheel });
+        let next = ThreadWheel::new(ending.own.thread);
+        state.adopted.push(std::mem::replace(&mut ending.own, next));
         state.look_at_adopted();
         state.parcels += std::mem::take(&mut ending.parcels);
         other.note(&mut ending);
@@ -367,7 +326,8 @@ impl Timers {
     /// Drops all: the machine ends.
     pub(crate) fn clear(&self) {
         let mut state = self.state.lock();
-        let left = std::mem::replace(&mut state.wheel, Wheel::new());
+        let nothing = ThreadWheel::new(state.own.thread);
+        let left = std::mem::replace(&mut state.own, nothing);
         let adopted = std::mem::take(&mut state.adopted);
         state.adopted_next = None;
         state.parcels = 0;
@@ -380,50 +340,56 @@ impl Timers {
 
     /// Shows every target with its message, but for those that processes have armed and that are still to come in.
     pub(crate) fn each_message(&self, mut show: impl FnMut(Value, Value)) {
-        self.state.lock().wheel.each(|timer| {
+        self.state.lock().own.wheel.each(|timer| {
             if let Message::Value(message) = &timer.message {
                 show(timer.target, *message);
             }
         });
     }
 
-    /// Shows every timer: when it is due, and what it is for this thread's number, `own`.
-    pub(crate) fn each_armed(&self, own: ThreadNumber, mut show: impl FnMut(u64, TimerId, &Timer)) {
-        let state = self.state.lock();
-        let adopted = state.adopted.iter().map(|a| (a.thread, &a.wheel));
-        for (thread, wheel) in std::iter::once((own, &state.wheel)).chain(adopted) {
-            wheel.each_due(|due, timer| {
-                let id = TimerId {
-                    serial: timer.serial,
-                    thread,
-                    place: 0,
-                };
-                show(due, id, timer);
-            });
+    /// Shows every timer: when it is due, what it is, with a place of nowhere, and itself.
+    pub(crate) fn each_armed(&self, mut show: impl FnMut(u64, TimerId, &Timer)) {
+        let mut state = self.state.lock();
+        for of in state.wheels() {
+            let thread = of.thread;
+            of.wheel
+                .each_due(|due, timer| show(due, timer.id(thread), timer));
         }
     }
 
-    /// The timer before which so many were armed of those that wait here and were this thread's from the beginning. Its number is
-    /// `thread`. Those from outside count as armed before its own.
-    pub(crate) fn nth(&self, thread: ThreadNumber, n: usize) -> Option<TimerId> {
+    /// Lets `timers` be what is armed at this moment, of this thread that runs in that sponsor: [`Timers::save_some`] puts it there.
+    pub(crate) fn begin_saving(&self, sponsor: SponsorId, timers: &SavedTimers) {
+        let mut state = self.state.lock();
+        timers.expect(state.len());
+        let last = [state.even_serials << 1, state.odd_serials << 1 | 1];
+        for of in state.wheels() {
+            of.begin_saving(sponsor, last, timers);
+        }
+    }
+
+    /// Goes on with that, through `most` places at most.
+    pub(crate) fn save_some(&self, most: usize) {
+        let mut state = self.state.lock();
+        let _ = state.wheels().any(|of| of.save_some(most));
+    }
+
+    /// The timer before which so many were armed of those that wait here and were this thread's from the beginning. Those from
+    /// outside count as armed before its own.
+    pub(crate) fn nth(&self, n: usize) -> Option<TimerId> {
         let state = self.state.lock();
-        let id = |serial, place| TimerId {
-            serial,
-            thread,
-            place,
-        };
         let mut armed = Vec::new();
-        let each = |_, timer: &Timer| armed.push(id(timer.serial, 0));
-        state.wheel.each_due(each);
+        let own = &state.own;
+        let each = |_, timer: &Timer| armed.push(timer.id(own.thread));
+        own.wheel.each_due(each);
         armed.sort_by_key(|id| id.in_order());
-        let serial = armed.get(n)?.serial;
+        let id = *armed.get(n)?;
         // It is there.
-        let mut ids = (0..u32::MAX).map(|place| id(serial, place));
-        ids.find(|id| is_here(&state.wheel, *id))
+        let mut ids = (0..u32::MAX).map(|place| TimerId { place, ..id });
+        ids.find(|id| own.has(*id))
     }
 
     fn note(&self, state: &mut ArmedTimers) {
-        let next = state.wheel.next().into_iter().chain(state.adopted_next);
+        let next = state.own.wheel.next().into_iter().chain(state.adopted_next);
         self.next.store(next.min().unwrap_or(u64::MAX), Relaxed);
         self.len.store(state.len() as u64, Relaxed);
         let bytes = state.bytes();
@@ -431,29 +397,10 @@ impl Timers {
     }
 }
 
-/// Takes out the next timer of a wheel that is due at `now`, and whether a walk has still to come to it.
-#[inline]
-fn pop(wheel: &mut Wheel<Timer>, now: u64) -> Option<(Timer, bool)> {
-    let (_, place, timer) = wheel.pop(now)?;
-    Some((timer, wheel.is_ahead(place)))
-}
-
-/// Returns whether a wheel of its thread's has that timer: anybody can have made the reference.
-fn is_here(wheel: &Wheel<Timer>, id: TimerId) -> bool {
-    let here = |timer: &Timer| timer.serial == id.serial;
-    wheel.get(id.place).is_some_and(here)
-}
-
-/// Takes a timer out of a wheel of its thread's, if it is there, with whether a walk has still to come to it.
-fn take(wheel: &mut Wheel<Timer>, id: TimerId) -> Option<(u64, Timer, bool)> {
-    let (due, timer) = is_here(wheel, id).then(|| wheel.remove(id.place))??;
-    Some((due, timer, wheel.is_ahead(id.place)))
-}
-
 impl Walkable for Timers {
     fn begin(&self) {
         let mut state = self.state.lock();
-        state.wheels().for_each(Wheel::begin_walk);
+        state.wheels().for_each(|of| of.wheel.begin_walk());
         state.missed.begin();
     }
 
@@ -462,15 +409,15 @@ impl Walkable for Timers {
         if state.missed.walk(most, &mut *show) {
             return true;
         }
-        let next = state.wheels().find(|wheel| wheel.is_walked());
+        let next = state.wheels().find(|of| of.wheel.is_walked());
         let is_more = next.is_some();
-        next.map(|wheel| wheel.walk(most, |timer| timer.show(&mut *show)));
+        next.map(|of| of.wheel.walk(most, |timer| timer.show(&mut *show)));
         is_more
     }
 
     fn each(&self, show: &mut dyn FnMut(Value)) {
         let mut state = self.state.lock();
-        let each = |wheel: &mut Wheel<Timer>| wheel.each(|timer| timer.show(&mut *show));
+        let each = |of: &mut ThreadWheel| of.wheel.each(|timer| timer.show(&mut *show));
         state.wheels().for_each(each);
     }
 }

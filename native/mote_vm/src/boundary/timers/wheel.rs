@@ -171,6 +171,18 @@ impl<T> Wheel<T> {
         self.entries.each(|entry| show(entry.due, &entry.item));
     }
 
+    /// Shows the items of the next `most` places from that place on, with the instants at which they are due. Returns the place to go
+    /// on with, if there is more.
+    pub(crate) fn part(
+        &self,
+        from: u32,
+        most: usize,
+        mut show: impl FnMut(u64, &T),
+    ) -> Option<u32> {
+        let show = |entry: &ArmedEntry<T>| show(entry.due, &entry.item);
+        self.entries.part(from, most, show)
+    }
+
     /// A walk through all items begins (slab.rs).
     pub(crate) fn begin_walk(&mut self) {
         self.entries.begin_walk();

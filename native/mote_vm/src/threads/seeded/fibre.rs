@@ -195,7 +195,7 @@ impl Dispatch {
             while let Some((place, fate)) = choices.place() {
                 if fate == EventFate::Fires {
                     let station = &self.context.station;
-                    let timer = station.timers.nth(station.number, place);
+                    let timer = station.timers.nth(place);
                     self.fire_now(timer.as_slice());
                     keep_up(self);
                     continue;

@@ -42,8 +42,7 @@ impl Dispatch {
         self.call_off();
         self.give_all(heir);
         let serials = self.turn.timer_serial;
-        heir.timers
-            .adopt(&context.station.timers, context.station.number, serials);
+        heir.timers.adopt(&context.station.timers, serials);
         let gc = context.machine.gc();
         if gc.has_to_mark() {
             // Its walk may have been over before (timers/mod.rs, invariant 5).
