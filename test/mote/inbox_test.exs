@@ -1,6 +1,6 @@
 defmodule Mote.InboxTest do
   use ExUnit.Case, async: true
-  import Mote.{Eventually, Mailbox}
+  import Mote.{Eventually, Mailbox, OwnFolder}
 
   alias Mote.Error
 
@@ -51,6 +51,29 @@ defmodule Mote.InboxTest do
   defp main(machine), do: Mote.info(machine).sponsors.main
 
   defp fill(target, n, opts \\ []), do: for(i <- 1..n, do: Mote.send(target, i, opts))
+
+  # A machine with a journal lets everything in until that has begun.
+  describe "a full sponsor of a machine with a journal" do
+    setup :own_folder
+
+    for option <- [:durable, :record] do
+      test "refuses what comes from outside, or lets it wait: #{option}", %{dir: dir} do
+        options = [{unquote(option), if(unquote(option) == :durable, do: [dir: dir], else: dir)}]
+        machine = start_supervised!({Mote, options ++ [sponsors: [main: [inbox: 100]]]})
+        teller = Mote.create(machine, Actors.teller(self()))
+        Mote.pause(machine)
+        assert fill(teller, 99) == List.duplicate(:ok, 99)
+        assert {:error, %Error{reason: :overloaded, context: %{accepted: 1}}} = Mote.send_many(teller, [100, :refused])
+        assert {:error, %Error{reason: :overloaded}} = Mote.send(teller, :refused)
+        waits = Task.async(fn -> Mote.send(teller, 101, on_full: :wait) end)
+        refute Task.yield(waits, 20)
+        Mote.resume(machine)
+        assert Task.await(waits) == :ok
+        for n <- 1..101, do: assert_receive(^n, 10_000)
+        assert messages() == []
+      end
+    end
+  end
 
   describe "a full sponsor" do
     test "refuses what comes from outside, and nothing of it arrives" do

@@ -204,6 +204,9 @@ impl MachineResource {
 
     /// Takes what is new again.
     pub fn reopen(&self) {
+        if let Some(machine) = self.running() {
+            machine.bound_rooms();
+        }
         // Release: whoever finds it open finds the journal that has begun.
         self.closing.store(false, Release);
     }

@@ -21,7 +21,7 @@
 //! 5. Messages that an outbox holds (outbox/surplus.rs) take places as well. Their turns are over, so they are counted
 //!    separately: the end of a machine must not count them as messages that were not handled.
 //! 6. A room that is closed gives permits to all callers that wait or come: they find out what has happened to the sponsor by
-//!    trying again.
+//!    trying again. If it is opened again, those who have come meanwhile keep their places, however many they are.
 use crate::base::sync::{
     fence, AcqRel, Acquire, AtomicBool, AtomicU64, AtomicUsize, Mutex, Relaxed, Release, SeqCst,
 };
@@ -242,13 +242,19 @@ impl Room {
         drop(waiter);
     }
 
-    /// Lets everybody in from now on.
+    /// Lets everybody in until it is opened again.
     pub(crate) fn close(self: &Arc<Room>) {
         self.closed.store(true, Release);
         fence(SeqCst);
         if self.awaited.load(Relaxed) {
             self.offer();
         }
+    }
+
+    /// Has a bound again, for those who come from now on.
+    pub(crate) fn open(&self) {
+        // Relaxed: who does not see it yet is as if he had come before.
+        self.closed.store(false, Relaxed);
     }
 
     /// Returns the number of places that are taken.

@@ -278,10 +278,17 @@ impl Machine {
     }
 
     /// Lets all callers go on that wait for room: they find out why by trying again. To be called when the embedder refuses what
-    /// comes, for from then on no sponsor is full.
+    /// comes, for until [`bound_rooms`](Self::bound_rooms) no sponsor is full.
     pub fn release_waiters(&self) {
         for sponsor in self.sponsors().all() {
             sponsor.room.close();
+        }
+    }
+
+    /// Lets sponsors be full again. To be called when the embedder takes what comes again.
+    pub fn bound_rooms(&self) {
+        for sponsor in self.sponsors().all() {
+            sponsor.room.open();
         }
     }
 

@@ -100,3 +100,17 @@ fn a_permit_for_a_room_that_is_gone_counts_where_the_message_went() {
     drop(permit.use_in(&heir));
     assert_eq!(heir.figures().0, 1);
 }
+
+#[test]
+fn one_that_is_open_again_has_its_bound_again() {
+    let room = room(1);
+    room.close();
+    assert!((0..3).all(|_| enter(&room)) && room.enter_some(2) == 2);
+    room.open();
+    assert!(!enter(&room) && room.enter_some(2) == 0);
+    let (_in_line, told) = wait(&room);
+    room.leave(4);
+    assert!(told.try_recv().is_err(), "one is still there");
+    room.leave(1);
+    assert!(told.try_recv().is_ok());
+}
