@@ -139,7 +139,8 @@ fn calls_nest_as_deep_as_the_callers_stack_has_room_for() {
 #[test]
 fn a_stack_with_hardly_any_room_is_left_alone() {
     let rig = rig();
-    assert_eq!(asked(&rig, "work", STACK / 4, 1), ("1".to_string(), false));
+    // Less than a fourth: glibc gives a thread the stack of one that has ended, if that is at most four times as large.
+    assert_eq!(asked(&rig, "work", STACK / 8, 1), ("1".to_string(), false));
     assert_eq!(rig.threads("main")[0].stand_ins, 0);
 }
 
