@@ -260,6 +260,9 @@ defmodule Mote.Error do
       "single thread, or start the machine with schedule: {:seeded, seed}"
   end
 
+  defp text(:no_memory, %{path: path}),
+    do: "the machine has no memory left for the image #{path}: give it more with memory: in Mote.start_link/1"
+
   defp text(:no_memory, _context), do: "the machine has no memory left for this request"
 
   defp text(:not_durable, _context) do

@@ -355,9 +355,29 @@ defmodule Mote.DurableTest do
     Mote.stop(machine)
   end
 
-  defp grow(holding, count) do
-    case Mote.ask(holding, {:grow, 20_000}) do
-      {:ok, _} -> grow(holding, count + 1)
+  # It may hold more than machines may take, and ends at a turn that it has no memory for.
+  test "a machine that is full starts again with the memory that it had, whichever way it has ended", %{
+    dir: dir
+  } do
+    options = [durable: [dir: dir, sync: :os], memory: 24_000_000]
+    {:ok, machine} = Mote.start_link(options)
+    holding = Mote.create(machine, Telling.growing([]))
+
+    for how <- [:shutdown, :kill, :shutdown, :kill], reduce: {machine, 0} do
+      {machine, count} ->
+        grown = grow(holding, count, 200)
+        Process.exit(machine, how)
+        assert_receive {:EXIT, ^machine, _}, 60_000
+        assert {:ok, machine} = Mote.start_link(options)
+        count = Mote.ask!(holding, :count)
+        assert count in [grown, grown + 1]
+        {machine, count}
+    end
+  end
+
+  defp grow(holding, count, each \\ 20_000) do
+    case Mote.ask(holding, {:grow, each}) do
+      {:ok, _} -> grow(holding, count + 1, each)
       {:error, %Error{reason: reason}} when reason in [:no_memory, :machine_down] -> count
     end
   end

@@ -2,13 +2,15 @@ defmodule Mote.QuotaFullTest do
   # A full machine stays usable (guides/internals/heap.md, "A full machine"): however it was filled, what frees something is taken
   # after a few collections. Collections are counted, not time.
   use ExUnit.Case
-  import Mote.Long
+  import Mote.{Long, OwnFolder}
 
   alias Mote.Directory
   alias Mote.QuotaRig.Actors
 
   @moduletag capture_log: true
   @moduletag timeout: 600_000
+
+  setup :own_folder
 
   # A message enters after one of them, and its turn may need others: those that move cells come in pairs.
   @collections 8
@@ -24,18 +26,19 @@ defmodule Mote.QuotaFullTest do
 
   # Its few blocks are nearly dense, and those of actors and of callers nearly empty: none of them alone is worth moving.
   test "a small machine whose blocks together leave little more than one does as well" do
-    filled_and_emptied(%{
-      megabytes: 16,
-      threads: 1,
-      shards: 64,
-      by: :ask,
-      kinds: [:list, :text],
-      refusals: 100
-    })
+    small = %{megabytes: 16, threads: 1, shards: 64, by: :ask, kinds: [:list, :text], refusals: 100}
+    filled_and_emptied(Map.merge(any_case(), small))
+  end
+
+  # It holds more than machines may take, and so does the one that goes on from its image.
+  test "a full machine goes on from an image with the memory that it had, and is as usable", %{dir: dir} do
+    for n <- 1..if(long?(), do: 20, else: 3),
+        do: filled_and_emptied(Map.put(any_case(), :image, "#{dir}.#{n}"))
   end
 
   defp any_case do
     %{
+      image: nil,
       megabytes: Enum.random(12..64),
       threads: Enum.random(1..2),
       shards: Enum.random([1, 16, 64]),
@@ -48,14 +51,26 @@ defmodule Mote.QuotaFullTest do
 
   defp filled_and_emptied(full) do
     bytes = full.megabytes * 1024 * 1024
-    {:ok, machine} = Mote.start_link(memory: bytes, sponsors: [main: [threads: full.threads]])
+    options = [memory: bytes, sponsors: [main: [threads: full.threads]]]
+    {:ok, machine} = Mote.start_link(options)
     directory = Directory.start(machine, Actors.keepsakes(), shards: full.shards)
     keys = Enum.shuffle(1..put(machine, directory, full, 1, full.refusals))
+
+    {machine, directory} =
+      if full.image, do: again(full.image, options, machine, directory), else: {machine, directory}
 
     for key <- keys, do: assert(is_boolean(taken(machine, full, fn -> Directory.delete(directory, key) end)))
     assert {taken(machine, full, fn -> Directory.count(directory) end), full} == {0, full}
     assert :ok = Directory.send(directory, 1, {:keep, :something})
     :ok = Mote.stop(machine)
+  end
+
+  defp again(image, options, machine, directory) do
+    {:ok, _image} = Mote.save(machine, image, names: %{directory: directory})
+    :ok = Mote.stop(machine)
+    {:ok, machine} = Mote.start_link([image: image] ++ options)
+    File.rm!(image)
+    {machine, Mote.names(machine).directory}
   end
 
   # Fills the directory until something was refused that often. Returns the last key.

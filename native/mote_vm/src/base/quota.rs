@@ -17,6 +17,7 @@
 //! 5. Between two collections a few small messages are taken however much lives, up to [`MOST_BEYOND`]: one of them may be what makes
 //!    the machine let go of something. Empty blocks that do not count keep none of them out, as long as its turn may have a block
 //!    ([`MOST_IN_THE_END`]). So what the machine holds is never so much that nothing can free it.
+//! 6. What an image holds is taken up to the most that a machine with this limit may have held: a machine that was full goes on.
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
 
@@ -172,7 +173,22 @@ impl Quota {
 
     /// Returns whether turns that would be given up may have more.
     pub(crate) fn may_end_turns(&self) -> bool {
-        self.held() < self.limit.saturating_add(self.limit / MOST_IN_THE_END)
+        self.fits_in_the_end(0)
+    }
+
+    /// Returns whether there may be `bytes` more of what was accepted before (invariant 6).
+    pub(crate) fn fits_in_the_end(&self, bytes: usize) -> bool {
+        let most = self.limit.saturating_add(self.limit / MOST_IN_THE_END);
+        self.held().saturating_add(bytes) < most
+    }
+
+    /// Takes `bytes` for what an image holds (invariant 6).
+    pub(crate) fn take_again(&self, bytes: usize) -> bool {
+        let fits = self.fits_in_the_end(bytes);
+        if fits {
+            self.take_anyway(bytes);
+        }
+        fits
     }
 
     /// Returns whether there are `bytes` more.

@@ -107,6 +107,11 @@ impl Heap {
         (self.overdraft, self.is_last) = (self.overdraft.max(BLOCK), true);
     }
 
+    /// Lets an image take as much as a machine with this quota may have held (base/quota.rs, invariant 6), until it `may` not any more.
+    pub(crate) fn may_go_to_the_end(&mut self, may: bool) {
+        (self.overdraft, self.is_last) = if may { (usize::MAX, true) } else { (0, false) };
+    }
+
     /// Returns whether a turn may take that many bytes beyond the quota.
     pub(crate) fn can_overdraw(&self, bytes: usize) -> bool {
         bytes <= self.overdraft && self.pool.may_go_beyond(self.is_last)

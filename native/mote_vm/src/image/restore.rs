@@ -108,6 +108,7 @@ impl Machine {
             };
             let resolved = numbers.iter().copied().zip(values.iter().copied());
             heap.work.allow(fuel_of(image.contents.len() as u64));
+            heap.may_go_to_the_end(true);
             let mut restorer = Restorer {
                 image,
                 reader: Reader::new(&image.contents),
@@ -128,7 +129,7 @@ impl Machine {
                 }
                 let waiting = roots.events.iter().map(Vec::len).sum::<usize>();
                 let bytes = waiting * size_of::<Event>() + bytes_of(roots.keys.keys.len());
-                if !self.pool().fits(bytes) {
+                if !self.pool().quota.fits_in_the_end(bytes) {
                     return Err(ImageError::NoMemory);
                 }
                 if exceeds(
@@ -149,6 +150,7 @@ impl Machine {
                     Err(error)
                 }
             };
+            heap.may_go_to_the_end(false);
             heap.work.allow(u64::MAX);
             shown.map_err(in_file)
         };

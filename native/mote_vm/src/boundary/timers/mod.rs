@@ -194,10 +194,10 @@ impl Timers {
         Ok((id, self.next() < before))
     }
 
-    /// Arms a timer of another machine again, whose message is in a heap of this one. `None` if there is no memory for it.
+    /// Arms a timer of an image, whose message is in a heap of this machine. `None` if there is no memory for it.
     pub(crate) fn arm_again(&self, due: u64, target: Value, message: Value) -> Option<TimerId> {
         let mut state = self.state.lock();
-        if state.closed || !self.quota.take(TIMER_BYTES) {
+        if state.closed || !self.quota.take_again(TIMER_BYTES) {
             return None;
         }
         state.charged += TIMER_BYTES;

@@ -211,7 +211,11 @@ impl Restorer<'_> {
         if stashed.is_empty() {
             return Ok(());
         }
-        if !machine.pool().fits(stashed.len() * size_of::<Event>()) {
+        if !machine
+            .pool()
+            .quota
+            .fits_in_the_end(stashed.len() * size_of::<Event>())
+        {
             return Err(ImageError::NoMemory);
         }
         let first = machine.sponsors().first();
