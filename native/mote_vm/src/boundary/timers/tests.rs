@@ -136,7 +136,7 @@ fn an_image_has_each_timer_of_its_moment_once_and_no_later_one() {
     for seed in 0..200_u64 {
         let quota = Arc::new(Quota::default());
         let [ended, heir] = [7, 1].map(|n| Timers::new(n, quota.clone()));
-        let target = Value::address(16 as *const _);
+        let target = Value::address(std::ptr::dangling());
         let outside = || {
             let parcel = Parcel::atom(crate::base::atom::Atom::new("hello"));
             let armed = ended.arm_from_outside(50_000, target, parcel);
@@ -215,7 +215,7 @@ fn messages_from_outside_that_an_image_has_read_are_charged_with_it() {
         builder.bytes(&[1; 1000]);
         builder.finish()
     };
-    let armed = timers.arm_from_outside(5, Value::address(16 as *const _), parcel());
+    let armed = timers.arm_from_outside(5, Value::address(std::ptr::dangling()), parcel());
     let saved = SavedTimers::new(&quota);
     timers.begin_saving(SponsorId(1), &saved);
     assert!(timers.take(armed.ok().expect("open").0).is_some());
