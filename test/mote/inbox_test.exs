@@ -63,7 +63,10 @@ defmodule Mote.InboxTest do
         teller = Mote.create(machine, Actors.teller(self()))
         Mote.pause(machine)
         assert fill(teller, 99) == List.duplicate(:ok, 99)
-        assert {:error, %Error{reason: :overloaded, context: %{accepted: 1}}} = Mote.send_many(teller, [100, :refused])
+
+        assert {:error, %Error{reason: :overloaded, context: %{accepted: 1}}} =
+                 Mote.send_many(teller, [100, :refused])
+
         assert {:error, %Error{reason: :overloaded}} = Mote.send(teller, :refused)
         waits = Task.async(fn -> Mote.send(teller, 101, on_full: :wait) end)
         refute Task.yield(waits, 20)
