@@ -16,6 +16,8 @@ use std::sync::Arc;
 
 /// Elements that a primitive walks over for one unit of fuel: about the time of a call.
 const ELEMENTS: usize = 4;
+/// Bytes that are copied or compared for one element.
+pub(crate) const COPIED: usize = 32;
 /// Elements that a primitive walks over for nothing: as little as other operations do, which cost no fuel either. The plain
 /// Elixir form charges the same (lib/mote/total/work.ex).
 pub const FREE: usize = 64;

@@ -111,7 +111,7 @@ mod tests {
         let begun = thread.context.machine.gc().begun();
         thread.duties.collections.push((begun, Box::new(|| ())));
         assert!(!thread.collection_was_asked());
-        assert_eq!(thread.may_sleep(), Some(crate::threads::thread::idle::NAP));
+        assert_eq!(thread.may_sleep(), Some(crate::turns::marking::phase::NAP));
     }
 
     /// The same, and an image is to be of the moment at which the next one begins.
@@ -122,7 +122,7 @@ mod tests {
         let moment: AtMoment = Box::new(|_, _| Box::new(|| ()));
         thread.duties.moments.push_back(moment);
         assert!(thread.is_collection_due());
-        assert_eq!(thread.may_sleep(), Some(crate::threads::thread::idle::NAP));
+        assert_eq!(thread.may_sleep(), Some(crate::turns::marking::phase::NAP));
     }
 
     /// A machine that has had nothing to do since the last collection, which found much queued.

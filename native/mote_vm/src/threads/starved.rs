@@ -15,9 +15,8 @@
 //! 4. Each time that something has come in and few events wait, one turn that would be given up gets a block all the
 //!    same, up to half of the quota beyond it: that turn may make the machine release something.
 use crate::heap::pace::SHARE_WHEN_FULL;
-use crate::threads::thread::idle::NAP;
 use crate::threads::thread::Dispatch;
-use crate::turns::marking::phase::Phase;
+use crate::turns::marking::phase::{Phase, NAP};
 use std::time::{Duration, Instant};
 
 /// Number of times that one turn is tried: others may have taken what a collection has found.

@@ -10,7 +10,6 @@ use super::types::as_binary;
 use crate::heap::Heap;
 use crate::values::bits::Bits;
 use crate::values::value::Value;
-pub(super) use bit_string::COPIED;
 use bit_string::{copy, without_unused, BitString};
 
 /// The kind of a segment; the numbers are those of its specification.
@@ -200,6 +199,7 @@ mod tests {
     use super::super::binaries::bin_int;
     use super::*;
     use crate::base::atom::Atom;
+    use crate::base::work::COPIED;
     use crate::testing::terms::{bitstring, heap};
     use proptest::prelude::*;
 

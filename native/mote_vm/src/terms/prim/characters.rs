@@ -4,9 +4,9 @@
 //! 1. A plain code point is a character by itself, whatever plain ones are beside it, in every release of Unicode. A test compares
 //!    the table with the classes that the release of Erlang has (test/mote/behaviour/texts_test.exs).
 //! 2. Letters are changed here only where every release of Elixir changes them as Rust does. The same test compares them.
-use super::build::COPIED;
 use super::lists::ListBuilder;
 use super::types::as_binary;
+use crate::base::work::COPIED;
 use crate::base::work::{Over, Work};
 use crate::heap::Heap;
 use crate::values::value::Value;

@@ -14,9 +14,9 @@ mod few;
 mod pairs;
 mod steps;
 
-use super::build::COPIED;
 use super::order::{is_alone, key_leaves, leaves_equal, leaves_same, order};
 use crate::base::lent::{Lender, LentStack, Loan};
+use crate::base::work::COPIED;
 use crate::base::work::{Over, Work};
 use crate::values::bits::Bits;
 use crate::values::value::Value;

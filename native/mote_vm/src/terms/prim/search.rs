@@ -1,6 +1,6 @@
 //! Where a text stands in another one.
-use super::build::COPIED;
 use super::types::as_binary;
+use crate::base::work::COPIED;
 use crate::base::work::{Over, Work};
 use crate::values::value::Value;
 use memchr::memmem;

@@ -7,13 +7,13 @@
 //!    their own are those of [`sort_slowly`], one after the other: plain Elixir charges the same (lib/mote/total/sorting.ex).
 //! 3. A list that is in order is the answer itself.
 //! 4. What lies outside of the heap meanwhile is taken from the quota for as long: sorting takes long, and many threads may do so.
-use super::build::COPIED;
 use super::compare::{compare, less};
 use super::lists::{from_slice, proper_length, Elements};
 use super::packed::Packing;
 use super::sorting::{sort_in_runs, sort_slowly, RUN};
 use super::types::{as_binary, is_integer};
 use crate::base::work::Work;
+use crate::base::work::COPIED;
 use crate::heap::Heap;
 use crate::platform::prefetch::prefetch;
 use crate::values::value::Value;

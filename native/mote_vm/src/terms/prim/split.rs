@@ -1,9 +1,9 @@
 //! Binaries that are taken apart: at a part that stands between the others, at white space, or into characters.
-use super::build::COPIED;
 use super::characters::first_character;
 use super::lists::ListBuilder;
 use super::search::places;
 use super::types::as_binary;
+use crate::base::work::COPIED;
 use crate::heap::Heap;
 use crate::values::value::Value;
 use std::ops::Range;

@@ -4,9 +4,9 @@
 //! from the key alone, so machine and Elixir charge the same, whatever their maps look like inside.
 //!
 //! A shared part weighs each time that it is met; a walk that cannot be paid for ends (work.rs).
-use super::build::COPIED;
 use super::integers::LINEAR;
 use crate::base::lent::LentStack;
+use crate::base::work::COPIED;
 use crate::base::work::{Over, Work};
 use crate::terms::map::Node;
 use crate::values::value::Value;

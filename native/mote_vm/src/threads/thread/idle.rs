@@ -14,12 +14,10 @@ use crate::threads::long_rest::LongRest;
 use crate::threads::sharing::WORTH_ASKING;
 use crate::threads::station::Station;
 use crate::threads::thread_context::ThreadContext;
-use crate::turns::marking::phase::Phase;
+use crate::turns::marking::phase::{Phase, NAP};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Longest time that a thread without work sleeps while a collection goes on.
-pub(crate) const NAP: Duration = Duration::from_micros(500);
 /// Time for which a machine has nothing to do before it counts as resting: more may come at once.
 pub(crate) const REST: Duration = Duration::from_millis(1);
 

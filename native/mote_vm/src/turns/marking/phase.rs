@@ -1,4 +1,8 @@
 //! The phases of a collection.
+use std::time::Duration;
+
+/// Longest time that a thread without work sleeps while a collection goes on.
+pub(crate) const NAP: Duration = Duration::from_micros(500);
 
 /// The phase of the collection that goes on, if one does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,12 +1,10 @@
 //! Bits that are being put together.
-use crate::base::work::{Over, Work};
+use crate::base::work::{Over, Work, COPIED};
 use crate::heap::Heap;
 use crate::values::bits::Bits;
 use crate::values::value::Value;
 use smallvec::SmallVec;
 
-/// Bytes that are copied while a primitive walks over one element of a list.
-pub(crate) const COPIED: usize = 32;
 /// Bytes that are copied in one go.
 const COPIED_AT_ONCE: usize = 1 << 16;
 

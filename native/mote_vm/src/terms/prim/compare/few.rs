@@ -4,9 +4,9 @@
 //! Invariants:
 //! 1. The answer, and the number of elements that were looked at, are those of [`walk_counting`](super::walk_counting).
 //! 2. At most [`FEW`] pairs of elements are looked at, so it does no harm that they are counted when all is over.
-use super::super::build::COPIED;
 use super::pairs::Parts;
 use super::{bytes_in_both, Comparison};
+use crate::base::work::COPIED;
 use crate::values::value::Value;
 use std::cmp::Ordering;
 

@@ -17,10 +17,10 @@ mod sums;
 mod tests;
 
 use super::arith::as_f64;
-use super::build::COPIED;
 use super::integers::as_i128;
 use super::types::as_binary;
 use crate::base::atom::Atom;
+use crate::base::work::COPIED;
 use crate::heap::Heap;
 use crate::terms::map::{self, Node};
 use crate::values::value::Value;
