@@ -184,20 +184,13 @@ impl<'w> ImageWalk<'w> {
         let mut id = header.behaviour();
         let n = self.program.behaviour(id).captures as usize;
         self.holder = (HolderOf::Known(id), HeldIn::State);
-        // An actor that is held by a move is again what it was: no move goes on in another machine.
-        let held: Vec<Value> = match n == self.held.parts() && self.program.name(id) == self.held {
-            true => captured(n, state).collect(),
-            false => Vec::new(),
-        };
-        let (state, before) = match held[..] {
-            [was, before, _, kept] => {
-                id = BehaviourId(before.as_fixnum().unwrap_or(0) as u32);
-                self.holder.0 = HolderOf::Known(id);
-                self.keep(actor, id, kept);
-                let values = was.as_tuple().unwrap_or(&[]);
-                match values {
-                    [] | [_] => (values.first().copied(), None),
-                    _ => (None, Some(self.write_captures(values))),
+        let (state, before) = match n {
+            _ if n == self.held.parts() && self.program.name(id) == self.held => {
+                let values = self.before_a_move(actor, state);
+                id = values.0;
+                match values.1 {
+                    [] | [_] => (values.1.first().copied(), None),
+                    captures => (None, Some(self.write_captures(captures))),
                 }
             }
             // No socket goes on in another machine: what is sent to it there is told that it is closed.
@@ -205,18 +198,36 @@ impl<'w> ImageWalk<'w> {
             _ if n > 1 => (None, Some(self.captures_of(n, state))),
             _ => ((n == 1).then_some(state), None),
         };
-        state.into_iter().for_each(|value| self.behind(value));
+        if let Some(value) = state {
+            self.behind(value);
+        }
         self.out.byte(Record::Actor as u8);
         let behaviour = self.behaviour(id);
         self.out.varint(behaviour);
         let pinned = header.pinned();
         let pinned = pinned.map_or(0, |id| u64::from(self.sponsors.number(id)) + 1);
         self.out.varint(pinned);
-        state.into_iter().for_each(|value| self.value(value));
+        if let Some(value) = state {
+            self.value(value);
+        }
         before
             .into_iter()
             .for_each(|number| self.out.varint((self.captures - number).into()));
         self.out.settle();
+    }
+
+    /// Returns what an actor was that a move holds, with its captures, and keeps its messages: it is that again, since no move goes on in
+    /// another machine.
+    #[cold]
+    fn before_a_move(&mut self, actor: &Actor, state: Value) -> (BehaviourId, &'w [Value]) {
+        let held: Vec<Value> = captured(self.held.parts(), state).collect();
+        let [was, before, _, kept] = held[..] else {
+            return (BehaviourId::SINK, &[]);
+        };
+        let id = BehaviourId(before.as_fixnum().unwrap_or(0) as u32);
+        self.holder.0 = HolderOf::Known(id);
+        self.keep(actor, id, kept);
+        (id, was.as_tuple().unwrap_or(&[]))
     }
 
     /// Keeps the messages of an actor that was held, the oldest first.
@@ -234,23 +245,34 @@ impl<'w> ImageWalk<'w> {
     /// The number of the captures that a state points to, which are written once for all actors that share them.
     fn captures_of(&mut self, n: usize, state: Value) -> u32 {
         let cell = state.word() as *const u8;
-        let number = *self.numbers.of(cell);
-        if number != 0 {
-            return number;
+        let number = self.numbers.of(cell);
+        if *number != 0 {
+            return *number;
         }
+        // No captures are written before these are.
+        *number = self.captures + 1;
         // SAFETY: the state of a behaviour with several captures points to as many.
-        let number = self.write_captures(unsafe { std::slice::from_raw_parts(cell.cast(), n) });
-        *self.numbers.of(cell) = number;
-        number
+        self.write_captures(unsafe { std::slice::from_raw_parts(cell.cast(), n) })
     }
 
+    /// Mostly nothing is missing, so each value is looked up once.
     fn write_captures(&mut self, values: &[Value]) -> u32 {
-        values.iter().for_each(|value| self.behind(*value));
-        self.begin(Record::Captures, values.len());
-        values.iter().for_each(|value| self.value(*value));
+        let record = self.out.next_record();
+        if !self.write_values(Record::Captures, values) {
+            self.out.take_back(record);
+            values.iter().for_each(|value| self.behind(*value));
+            self.write_values(Record::Captures, values);
+        }
         self.captures += 1;
         self.out.settle();
         self.captures
+    }
+
+    /// Writes them up to the first that is missing. Returns whether none is.
+    #[inline]
+    fn write_values(&mut self, record: Record, values: &[Value]) -> bool {
+        self.begin(record, values.len());
+        values.iter().all(|value| self.value(*value))
     }
 
     fn behaviour(&mut self, id: BehaviourId) -> u64 {
@@ -348,25 +370,23 @@ impl<'w> ImageWalk<'w> {
     /// Returns whether a cell has still to be written. An actor is met, and written later.
     #[inline]
     fn is_missing(&mut self, value: Value) -> bool {
-        if value.is_immediate() || value.is_none() {
-            return false;
-        }
+        !value.is_immediate() && !value.is_none() && self.number(value) == 0
+    }
+
+    /// The number of a cell, or of an actor, which is met; 0 for a cell that has still to be written.
+    #[inline]
+    fn number(&mut self, value: Value) -> u32 {
         let number = self.numbers.of(value.word() as *const u8);
-        if *number != 0 {
-            return false;
-        }
-        if value.is_address() {
-            self.actors.push(value.address_pointer());
-            *number = self.actors.len() as u32;
-            return false;
-        }
-        if let Some(foreign) = value.as_foreign() {
-            if let Some(&known) = self.foreigns.get(&Arc::as_ptr(foreign).cast::<()>()) {
-                *number = known;
-                return false;
+        if *number == 0 {
+            if value.is_address() {
+                self.actors.push(value.address_pointer());
+                *number = self.actors.len() as u32;
+            } else if let Some(foreign) = value.as_foreign() {
+                let known = self.foreigns.get(&Arc::as_ptr(foreign).cast::<()>());
+                *number = known.copied().unwrap_or(0);
             }
         }
-        true
+        *number
     }
 
     fn begin(&mut self, record: Record, n: usize) {
@@ -391,20 +411,19 @@ impl<'w> ImageWalk<'w> {
         let cells = std::iter::successors(Some(first), rest).take(n);
         self.begin(Record::List, n);
         self.value(end);
-        cells
-            .clone()
-            .for_each(|cell| self.value(cell.cons_cell()[0]));
-        self.count(n);
         for (before, cell) in cells.enumerate() {
-            *self.numbers.of(cell_of(cell)) = self.cells - before as u32;
+            self.value(cell.cons_cell()[0]);
+            self.out.settle();
+            // If there are more than can be counted, no image is made.
+            *self.numbers.of(cell_of(cell)) = self.cells.wrapping_add((n - before) as u32);
         }
+        self.count(n);
         self.out.settle();
     }
 
     fn write_boxed(&mut self, cell: Value) {
         if let Some(elements) = cell.as_tuple() {
-            self.begin(Record::Tuple, elements.len());
-            elements.iter().for_each(|element| self.value(*element));
+            self.write_values(Record::Tuple, elements);
         } else if let Some(map) = Node::of(cell) {
             self.begin(Record::Map, map.size);
             for (key, item) in entries(map) {
@@ -458,7 +477,9 @@ impl<'w> ImageWalk<'w> {
         self.value(Value::atom(function.name));
         self.out.varint(function.arity.into());
         self.out.word(function.version);
-        captures.iter().for_each(|value| self.value(*value));
+        for value in captures {
+            self.value(*value);
+        }
     }
 
     fn write_slice(&mut self, cell: Value, whole: Value) {
@@ -509,9 +530,27 @@ impl<'w> ImageWalk<'w> {
         }
     }
 
-    /// Writes a value whose cells are written.
+    /// Writes a value, unless it is a cell that has still to be written. Returns whether it was.
     #[inline]
-    pub(crate) fn value(&mut self, value: Value) {
+    pub(crate) fn value(&mut self, value: Value) -> bool {
+        if value.is_immediate() || value.is_none() {
+            self.immediate(value);
+            return true;
+        }
+        let number = self.number(value);
+        if number == 0 {
+            return false;
+        }
+        let (what, n) = match value.is_address() {
+            true => (ACTOR, number - 1),
+            false => (CELL, self.cells - number),
+        };
+        self.out.varint(u64::from(n) << VALUE_BITS | what);
+        true
+    }
+
+    #[inline]
+    fn immediate(&mut self, value: Value) {
         let (what, n) = if let Some(n) = value.as_fixnum() {
             match zigzag(n) {
                 n if n < SMALLEST_LARGE => (SMALL, n),
@@ -521,15 +560,8 @@ impl<'w> ImageWalk<'w> {
             (OTHER, OTHERS[2])
         } else if let Some(atom) = value.as_atom() {
             (ATOM, self.atoms.number(atom).into())
-        } else if value.is_address() {
-            // Met when somebody looked whether it is missing.
-            let number = *self.numbers.of(value.word() as *const u8);
-            (ACTOR, u64::from(number.saturating_sub(1)))
-        } else if value.is_immediate() || value.is_none() {
-            (OTHER, OTHERS[0])
         } else {
-            let number = *self.numbers.of(value.word() as *const u8);
-            (CELL, u64::from(self.cells - number))
+            (OTHER, OTHERS[0])
         };
         self.out.varint(n << VALUE_BITS | what);
         match (what, n) {
