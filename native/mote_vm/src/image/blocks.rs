@@ -242,14 +242,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    pub(super) fn file(contents: &[u8]) -> Vec<u8> {
+    fn file(contents: &[u8]) -> Vec<u8> {
+        file_by(700_000, contents)
+    }
+
+    /// Settles each time when that many bytes are written.
+    fn file_by(record: usize, contents: &[u8]) -> Vec<u8> {
         let mut file = Vec::new();
         let mut take = |block: Vec<u8>| {
             file.extend(block);
             Some(Vec::new())
         };
         let mut writer = BlockWriter::new(&mut take);
-        for part in contents.chunks(700_000) {
+        for part in contents.chunks(record) {
             writer.bytes.extend_from_slice(part);
             writer.settle();
         }
@@ -261,11 +266,33 @@ mod tests {
     #[test]
     fn contents_come_back_and_each_byte_has_its_place() {
         let bytes: Vec<u8> = (0..2 * BLOCK + 77).map(|n| (n / 3) as u8).collect();
-        let file = file(&bytes);
-        for at in [0, 1, BLOCK - 1, BLOCK, 2 * BLOCK + 76] {
-            assert_eq!(file[place(at as u64) as usize], bytes[at]);
+        for record in [1 << 12, 700_000, 2 * BLOCK, bytes.len()] {
+            let file = file_by(record, &bytes);
+            for at in [0, 1, BLOCK - 1, BLOCK, 2 * BLOCK + 76] {
+                assert_eq!(file[place(at as u64) as usize], bytes[at]);
+            }
+            assert!(contents(file).as_deref() == Ok(&bytes[..]), "{record}");
         }
-        assert!(contents(file).as_deref() == Ok(&bytes[..]));
+    }
+
+    #[test]
+    fn a_record_that_is_taken_back_leaves_nothing() {
+        let mut taken = Vec::new();
+        let mut take = |block: Vec<u8>| {
+            taken.extend(block);
+            None
+        };
+        let mut writer = BlockWriter::new(&mut take);
+        writer.varint(300);
+        let record = writer.next_record();
+        writer.byte(1);
+        writer.word(u64::MAX);
+        writer.take_back(record);
+        writer.varint(1 << 60);
+        assert_eq!(writer.len(), 11);
+        assert!(!writer.finish());
+        let numbers = [0xAC, 2, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 16];
+        assert_eq!(contents(taken).as_deref(), Ok(&numbers[..]));
     }
 
     #[test]
