@@ -56,25 +56,46 @@ impl<'t> BlockWriter<'t> {
         self.blocks * BLOCK as u64 + (self.bytes.len() - self.from) as u64
     }
 
+    #[inline(always)]
     pub(crate) fn byte(&mut self, byte: u8) {
-        self.bytes.push(byte);
+        self.put(byte.into(), 1);
     }
 
     /// A number, seven bits in a byte, the lowest first.
     #[inline(always)]
     pub(crate) fn varint(&mut self, n: u64) {
-        if n < 0x80 {
-            return self.bytes.push(n as u8);
-        }
         match n >> 56 {
+            _ if n < 0x80 => self.put(n, 1),
             0 => {
                 let (word, length) = spread(n);
-                let end = self.bytes.len() + length;
-                self.word(word);
-                self.bytes.truncate(end);
+                self.put(word, length);
             }
             _ => self.long_varint(n),
         }
+    }
+
+    /// The lowest bytes of a word, at most all eight. All of it is stored, whatever its length is: that takes one store.
+    #[inline(always)]
+    fn put(&mut self, word: u64, length: usize) {
+        self.bytes.reserve(size_of::<u64>());
+        let end = self.bytes.len();
+        // SAFETY: there is room for the word, and `length` bytes of it become part of the row.
+        unsafe {
+            let room = self.bytes.as_mut_ptr().add(end);
+            room.cast::<u64>().write_unaligned(word.to_le());
+            self.bytes.set_len(end + length);
+        }
+    }
+
+    /// Returns where the record begins that comes next, for [`Self::take_back`].
+    #[inline(always)]
+    pub(crate) fn next_record(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Forgets what was written since the record began, before it was settled.
+    pub(crate) fn take_back(&mut self, record: usize) {
+        self.bytes.truncate(record);
     }
 
     #[cold]
@@ -88,7 +109,7 @@ impl<'t> BlockWriter<'t> {
 
     #[inline(always)]
     pub(crate) fn word(&mut self, word: u64) {
-        self.bytes.extend_from_slice(&word.to_le_bytes());
+        self.put(word, size_of::<u64>());
     }
 
     /// A length, and that many bytes.
@@ -107,10 +128,13 @@ impl<'t> BlockWriter<'t> {
 
     #[cold]
     fn hand_over_full(&mut self) {
-        while self.bytes.len() - self.from >= BLOCK {
-            let beyond = self.bytes.split_off(self.from + BLOCK);
-            self.hand_over();
-            self.bytes.extend_from_slice(&beyond);
+        let beyond = self.bytes.split_off(self.from + BLOCK);
+        self.hand_over();
+        for part in beyond.chunks(BLOCK) {
+            self.bytes.extend_from_slice(part);
+            if part.len() == BLOCK {
+                self.hand_over();
+            }
         }
     }
 
@@ -218,14 +242,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    pub(super) fn file(contents: &[u8]) -> Vec<u8> {
+    fn file(contents: &[u8]) -> Vec<u8> {
+        file_by(700_000, contents)
+    }
+
+    /// Settles each time when that many bytes are written.
+    fn file_by(record: usize, contents: &[u8]) -> Vec<u8> {
         let mut file = Vec::new();
         let mut take = |block: Vec<u8>| {
             file.extend(block);
             Some(Vec::new())
         };
         let mut writer = BlockWriter::new(&mut take);
-        for part in contents.chunks(700_000) {
+        for part in contents.chunks(record) {
             writer.bytes.extend_from_slice(part);
             writer.settle();
         }
@@ -237,11 +266,33 @@ mod tests {
     #[test]
     fn contents_come_back_and_each_byte_has_its_place() {
         let bytes: Vec<u8> = (0..2 * BLOCK + 77).map(|n| (n / 3) as u8).collect();
-        let file = file(&bytes);
-        for at in [0, 1, BLOCK - 1, BLOCK, 2 * BLOCK + 76] {
-            assert_eq!(file[place(at as u64) as usize], bytes[at]);
+        for record in [1 << 12, 700_000, 2 * BLOCK, bytes.len()] {
+            let file = file_by(record, &bytes);
+            for at in [0, 1, BLOCK - 1, BLOCK, 2 * BLOCK + 76] {
+                assert_eq!(file[place(at as u64) as usize], bytes[at]);
+            }
+            assert!(contents(file).as_deref() == Ok(&bytes[..]), "{record}");
         }
-        assert!(contents(file).as_deref() == Ok(&bytes[..]));
+    }
+
+    #[test]
+    fn a_record_that_is_taken_back_leaves_nothing() {
+        let mut taken = Vec::new();
+        let mut take = |block: Vec<u8>| {
+            taken.extend(block);
+            None
+        };
+        let mut writer = BlockWriter::new(&mut take);
+        writer.varint(300);
+        let record = writer.next_record();
+        writer.byte(1);
+        writer.word(u64::MAX);
+        writer.take_back(record);
+        writer.varint(1 << 60);
+        assert_eq!(writer.len(), 11);
+        assert!(!writer.finish());
+        let numbers = [0xAC, 2, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 16];
+        assert_eq!(contents(taken).as_deref(), Ok(&numbers[..]));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::blocks::{contents, place};
 use super::tables::{AdmitAtoms, ImageTables};
 use super::{wrong, ImageError};
 pub use crate::boundary::journal::said;
+use crate::platform::write_out::begin_write_out;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -107,6 +108,7 @@ fn write_to(
         match part {
             ImagePart::Block(block) => {
                 file.write_all(&block)?;
+                begin_write_out(file, bytes, block.len());
                 bytes += block.len() as u64;
                 // Nobody may want it any more.
                 let _ = rooms.send(block);

@@ -4,6 +4,8 @@
 //! 1. It reads only, and it does not recurse: nesting takes memory, never native stack.
 //! 2. A cell has a number once it is written. A binary outside of all heaps that several cells refer to is written once, and so
 //!    is any other value of the outside.
+mod actors;
+
 use super::blocks::BlockWriter;
 use super::chunks::MetActors;
 use super::held_by_a_move;
@@ -19,21 +21,17 @@ use crate::base::work::Work;
 use crate::code::program::Program;
 use crate::heap::cell::cell_of;
 use crate::look::holders::HeldIn;
-use crate::platform::prefetch::prefetch;
 use crate::terms::map::{entries, Node};
 use crate::terms::prim::weight::place;
 use crate::terms::view::{FunctionTerm, View};
 use crate::turns::marking::moment::MomentReader;
 use crate::turns::queue::Event;
-use crate::values::actor::{captured, Actor, BehaviourId, Header, SponsorId};
+use crate::values::actor::{BehaviourId, SponsorId};
 use crate::values::foreign::{Class, ForeignRef};
 use crate::values::term::Term;
 use crate::values::value::Value;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
-
-/// Actors after which one is written whose captures are prefetched; it is itself as long before.
-const AHEAD: usize = 8;
 
 /// A value of the outside, as an embedder writes it.
 pub enum WrittenForeign {
@@ -141,116 +139,11 @@ impl<'w> ImageWalk<'w> {
         }
     }
 
-    /// Writes every actor that was met, and what these lead to.
-    pub(crate) fn write_actors(&mut self) {
-        while let Some(actor) = self.actors.get(self.written) {
-            if self.out.refused {
-                return;
-            }
-            self.look_ahead();
-            // SAFETY: it was reached from the roots, while everything stands still or what was there is kept.
-            self.write_actor(unsafe { &*actor });
-            self.written += 1;
-        }
-    }
-
-    /// Prefetches what is soon written: actors, and what they have captured.
+    /// Writes them up to the first that is missing. Returns whether none is.
     #[inline]
-    fn look_ahead(&self) {
-        if let Some(later) = self.actors.get(self.written + 2 * AHEAD) {
-            prefetch(later.cast());
-        }
-        if let Some(soon) = self.actors.get(self.written + AHEAD) {
-            // SAFETY: as above.
-            let state = unsafe { &*soon }.state();
-            if !state.is_immediate() {
-                let cell = state.word() as *const u8;
-                prefetch(cell);
-                self.numbers.expect(cell);
-            }
-        }
-    }
-
-    /// Returns what an actor holds, or held.
-    fn held(&mut self, actor: &Actor) -> (Header, Value) {
-        match &mut self.moment {
-            Some(moment) => moment.held(actor),
-            None => (actor.header(), actor.state()),
-        }
-    }
-
-    fn write_actor(&mut self, actor: &Actor) {
-        let (header, state) = self.held(actor);
-        let mut id = header.behaviour();
-        let n = self.program.behaviour(id).captures as usize;
-        self.holder = (HolderOf::Known(id), HeldIn::State);
-        // An actor that is held by a move is again what it was: no move goes on in another machine.
-        let held: Vec<Value> = match n == self.held.parts() && self.program.name(id) == self.held {
-            true => captured(n, state).collect(),
-            false => Vec::new(),
-        };
-        let (state, before) = match held[..] {
-            [was, before, _, kept] => {
-                id = BehaviourId(before.as_fixnum().unwrap_or(0) as u32);
-                self.holder.0 = HolderOf::Known(id);
-                self.keep(actor, id, kept);
-                let values = was.as_tuple().unwrap_or(&[]);
-                match values {
-                    [] | [_] => (values.first().copied(), None),
-                    _ => (None, Some(self.write_captures(values))),
-                }
-            }
-            // No socket goes on in another machine: what is sent to it there is told that it is closed.
-            _ if id.is_socket() => (Some(Value::fixnum(-1)), None),
-            _ if n > 1 => (None, Some(self.captures_of(n, state))),
-            _ => ((n == 1).then_some(state), None),
-        };
-        state.into_iter().for_each(|value| self.behind(value));
-        self.out.byte(Record::Actor as u8);
-        let behaviour = self.behaviour(id);
-        self.out.varint(behaviour);
-        let pinned = header.pinned();
-        let pinned = pinned.map_or(0, |id| u64::from(self.sponsors.number(id)) + 1);
-        self.out.varint(pinned);
-        state.into_iter().for_each(|value| self.value(value));
-        before
-            .into_iter()
-            .for_each(|number| self.out.varint((self.captures - number).into()));
-        self.out.settle();
-    }
-
-    /// Keeps the messages of an actor that was held, the oldest first.
-    fn keep(&mut self, actor: &Actor, id: BehaviourId, kept: Value) {
-        let cells = std::iter::successors(kept.as_cons(), |(_, others)| others.as_cons());
-        let mut messages: Vec<Value> = cells.map(|(message, _)| message).collect();
-        messages.reverse();
-        let target = std::ptr::from_ref(actor);
-        let events = messages
-            .into_iter()
-            .map(|message| (Event { target, message }, id));
-        self.kept.extend(events);
-    }
-
-    /// The number of the captures that a state points to, which are written once for all actors that share them.
-    fn captures_of(&mut self, n: usize, state: Value) -> u32 {
-        let cell = state.word() as *const u8;
-        let number = *self.numbers.of(cell);
-        if number != 0 {
-            return number;
-        }
-        // SAFETY: the state of a behaviour with several captures points to as many.
-        let number = self.write_captures(unsafe { std::slice::from_raw_parts(cell.cast(), n) });
-        *self.numbers.of(cell) = number;
-        number
-    }
-
-    fn write_captures(&mut self, values: &[Value]) -> u32 {
-        values.iter().for_each(|value| self.behind(*value));
-        self.begin(Record::Captures, values.len());
-        values.iter().for_each(|value| self.value(*value));
-        self.captures += 1;
-        self.out.settle();
-        self.captures
+    fn write_values(&mut self, record: Record, values: &[Value]) -> bool {
+        self.begin(record, values.len());
+        values.iter().all(|value| self.value(*value))
     }
 
     fn behaviour(&mut self, id: BehaviourId) -> u64 {
@@ -348,27 +241,26 @@ impl<'w> ImageWalk<'w> {
     /// Returns whether a cell has still to be written. An actor is met, and written later.
     #[inline]
     fn is_missing(&mut self, value: Value) -> bool {
-        if value.is_immediate() || value.is_none() {
-            return false;
-        }
-        let number = self.numbers.of(value.word() as *const u8);
-        if *number != 0 {
-            return false;
-        }
-        if value.is_address() {
-            self.actors.push(value.address_pointer());
-            *number = self.actors.len() as u32;
-            return false;
-        }
-        if let Some(foreign) = value.as_foreign() {
-            if let Some(&known) = self.foreigns.get(&Arc::as_ptr(foreign).cast::<()>()) {
-                *number = known;
-                return false;
-            }
-        }
-        true
+        !value.is_immediate() && !value.is_none() && self.number(value) == 0
     }
 
+    /// The number of a cell, or of an actor, which is met; 0 for a cell that has still to be written.
+    #[inline(always)]
+    fn number(&mut self, value: Value) -> u32 {
+        let number = self.numbers.of(value.word() as *const u8);
+        if *number == 0 {
+            if value.is_address() {
+                self.actors.push(value.address_pointer());
+                *number = self.actors.len() as u32;
+            } else if let Some(foreign) = value.as_foreign() {
+                let known = self.foreigns.get(&Arc::as_ptr(foreign).cast::<()>());
+                *number = known.copied().unwrap_or(0);
+            }
+        }
+        *number
+    }
+
+    #[inline(always)]
     fn begin(&mut self, record: Record, n: usize) {
         self.out.byte(record as u8);
         self.out.varint(n as u64);
@@ -391,20 +283,19 @@ impl<'w> ImageWalk<'w> {
         let cells = std::iter::successors(Some(first), rest).take(n);
         self.begin(Record::List, n);
         self.value(end);
-        cells
-            .clone()
-            .for_each(|cell| self.value(cell.cons_cell()[0]));
-        self.count(n);
         for (before, cell) in cells.enumerate() {
-            *self.numbers.of(cell_of(cell)) = self.cells - before as u32;
+            self.value(cell.cons_cell()[0]);
+            self.out.settle();
+            // Its head refers to no cell of this list. If there are more than can be counted, no image is made.
+            *self.numbers.of(cell_of(cell)) = self.cells.wrapping_add((n - before) as u32);
         }
+        self.count(n);
         self.out.settle();
     }
 
     fn write_boxed(&mut self, cell: Value) {
         if let Some(elements) = cell.as_tuple() {
-            self.begin(Record::Tuple, elements.len());
-            elements.iter().for_each(|element| self.value(*element));
+            self.write_values(Record::Tuple, elements);
         } else if let Some(map) = Node::of(cell) {
             self.begin(Record::Map, map.size);
             for (key, item) in entries(map) {
@@ -458,7 +349,9 @@ impl<'w> ImageWalk<'w> {
         self.value(Value::atom(function.name));
         self.out.varint(function.arity.into());
         self.out.word(function.version);
-        captures.iter().for_each(|value| self.value(*value));
+        for value in captures {
+            self.value(*value);
+        }
     }
 
     fn write_slice(&mut self, cell: Value, whole: Value) {
@@ -509,9 +402,27 @@ impl<'w> ImageWalk<'w> {
         }
     }
 
-    /// Writes a value whose cells are written.
+    /// Writes a value, unless it is a cell that has still to be written. Returns whether it was.
     #[inline]
-    pub(crate) fn value(&mut self, value: Value) {
+    pub(crate) fn value(&mut self, value: Value) -> bool {
+        if value.is_immediate() || value.is_none() {
+            self.immediate(value);
+            return true;
+        }
+        let number = self.number(value);
+        if number == 0 {
+            return false;
+        }
+        let (what, n) = match value.is_address() {
+            true => (ACTOR, number - 1),
+            false => (CELL, self.cells - number),
+        };
+        self.out.varint(u64::from(n) << VALUE_BITS | what);
+        true
+    }
+
+    #[inline]
+    fn immediate(&mut self, value: Value) {
         let (what, n) = if let Some(n) = value.as_fixnum() {
             match zigzag(n) {
                 n if n < SMALLEST_LARGE => (SMALL, n),
@@ -521,15 +432,8 @@ impl<'w> ImageWalk<'w> {
             (OTHER, OTHERS[2])
         } else if let Some(atom) = value.as_atom() {
             (ATOM, self.atoms.number(atom).into())
-        } else if value.is_address() {
-            // Met when somebody looked whether it is missing.
-            let number = *self.numbers.of(value.word() as *const u8);
-            (ACTOR, u64::from(number.saturating_sub(1)))
-        } else if value.is_immediate() || value.is_none() {
-            (OTHER, OTHERS[0])
         } else {
-            let number = *self.numbers.of(value.word() as *const u8);
-            (CELL, u64::from(self.cells - number))
+            (OTHER, OTHERS[0])
         };
         self.out.varint(n << VALUE_BITS | what);
         match (what, n) {

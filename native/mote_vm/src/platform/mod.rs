@@ -1,6 +1,6 @@
 //! What differs between operating systems and processors: which cores threads run on, how much stack a thread has left,
-//! where pages come from and how they are given back, when fresh code may run. What is kept in such pages by number (slab.rs)
-//! stands here as well.
+//! where pages come from and how they are given back, when fresh code may run, when a file goes to the disk. What is kept in
+//! such pages by number (slab.rs) stands here as well.
 //!
 //! The machine is tuned for Linux. Where another Unix lacks something, there is a substitute here that is correct, if slower.
 //! `--cfg mote_portable` takes these answers on Linux as well, so that tests can run them (`bin/prove portable`).
@@ -22,3 +22,4 @@ pub(crate) mod poller;
 pub(crate) mod prefetch;
 pub(crate) mod slab;
 pub(crate) mod stack;
+pub(crate) mod write_out;
