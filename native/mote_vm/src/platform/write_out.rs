@@ -8,9 +8,8 @@ pub(crate) fn begin_write_out(file: &File, from: u64, bytes: usize) {
     // SAFETY: the file is open, and nothing of this process's memory is touched.
     unsafe {
         use std::os::fd::AsRawFd;
-        let (from, bytes) = (from as libc::off64_t, bytes as libc::off64_t);
         let begins = libc::SYNC_FILE_RANGE_WRITE;
-        libc::sync_file_range(file.as_raw_fd(), from, bytes, begins);
+        libc::sync_file_range(file.as_raw_fd(), from as _, bytes as _, begins);
     }
     #[cfg(not(all(target_os = "linux", not(any(miri, mote_portable)))))]
     let _ = (file, from, bytes);
