@@ -83,9 +83,16 @@ defmodule Mote.Bench.Child do
   @doc "Ends it, if it has not ended."
   @spec stop(t) :: :ok
   def stop(%__MODULE__{port: port, os_pid: os_pid} = child) do
-    if Port.info(port), do: Port.close(port)
+    close(port)
     flush(port)
     ended(child, System.monotonic_time(:millisecond) + @ends, File.exists?("/proc/#{os_pid}"))
+  end
+
+  # It may end at this moment.
+  defp close(port) do
+    Port.close(port)
+  rescue
+    ArgumentError -> true
   end
 
   defp ended(_child, _until, false), do: :ok

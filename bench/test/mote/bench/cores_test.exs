@@ -72,6 +72,8 @@ defmodule Mote.Bench.CoresTest do
     assert {[1, 2], false, 0} = Cores.on_even([fn -> 1 end, fn -> 2 end], 0, looks([true, false]))
   end
 
+  # Cargo builds, which may take minutes.
+  @tag timeout: 900_000
   test "the cores of this computer" do
     :ok = Rust.build()
     assert is_boolean(Cores.even?())
