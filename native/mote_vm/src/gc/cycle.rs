@@ -2,8 +2,10 @@
 use super::roots::{self, RootVisitor};
 use super::{compact, PAUSE, STRESS_PAUSE};
 use crate::heap::evacuation::Evacuation;
+use crate::heap::marks::{following, is_young, order};
 use crate::heap::pace::Stress;
 use crate::heap::residents::Residents;
+use crate::heap::young::{bytes_of_old, Changed};
 use crate::heap::Heap;
 use crate::threads::inbox::Inbox;
 use crate::threads::shared::Machine;
@@ -18,10 +20,15 @@ use crate::turns::queue::EventQueue;
 use crate::values::value::Value;
 use crate::values::walk::Walkable;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// More bytes than that in inboxes are left to those who drain them: to look at what refers to nothing takes time, too.
 const UNSEEN: usize = 512 << 10;
+
+/// Bytes that looking at a value costs as much as, if it leads to what is marked already.
+const OF_EACH: usize = 32;
+/// Under stress one collection in this many is whole, so that what is old has time to change.
+const WHOLE_UNDER_STRESS: u64 = 5;
 
 /// The threads of a machine that stand still.
 pub(crate) struct Stopped<'m> {
@@ -68,7 +75,8 @@ impl<'m> Stopped<'m> {
             self.gc.hold_turns();
         }
         if begins {
-            let number = self.gc.next();
+            let young = self.may_be_young();
+            let number = following(self.gc.begun(), young);
             walk = self.note_moment();
             let evacuation = match walk {
                 // Turns run before it marks, so cells would stay where they are.
@@ -110,6 +118,47 @@ impl<'m> Stopped<'m> {
         walk
     }
 
+    /// Returns whether the collection that begins may leave old garbage. It is whole where somebody waits for what it finds or frees.
+    fn may_be_young(&self) -> bool {
+        let pool = self.machine.pool();
+        let newest = self.machine.embedder().newest_question();
+        let calls_for_all = |thread: &&mut Dispatch| {
+            thread.collection_was_asked()
+                || thread.has_rested_long()
+                || !thread.duties.moments.is_empty()
+        };
+        pool.watches()
+            && (self.stress != Stress::Off || !self.urgent && pool.pace.may_be_young())
+            && !self.short
+            && !self.gc.compaction.is_planned()
+            && !self.threads.iter().any(calls_for_all)
+            && pool.pace.until_look(newest) != Some(Duration::ZERO)
+    }
+
+    /// Returns how many bytes of those that were found live were made since the collection before.
+    fn survived(&self, found: usize, number: u64) -> usize {
+        if is_young(number) || !self.machine.pool().pace.is_much(found) {
+            return found;
+        }
+        let heaps = self.threads.iter().map(|thread| &thread.turn.heap);
+        found.saturating_sub(bytes_of_old(heaps, number))
+    }
+
+    /// Has becomes noted from now on, if the next collection may be a young one because of that.
+    fn watch(&mut self) {
+        let pool = self.machine.pool();
+        pool.set_watches(match self.stress {
+            Stress::Off => pool.pace.may_be_young(),
+            Stress::Moving => false,
+            Stress::Standing | Stress::Running => {
+                !order(self.gc.next()).is_multiple_of(WHOLE_UNDER_STRESS)
+            }
+        });
+        for thread in &mut self.threads {
+            thread.turn.heap.join_collection();
+        }
+    }
+
     /// Notes what an image is to be of, if somebody wants one of this moment: before anything that callers make counts as made since.
     fn note_moment(&mut self) -> Option<Box<dyn FnOnce()>> {
         if self.gc.compaction.is_planned() {
@@ -131,7 +180,7 @@ impl<'m> Stopped<'m> {
                 self.gc.compaction.begins(stands);
             }
             // From here on, what callers make is live, and the actors that they let go of are noted down.
-            pool.set_marking(number);
+            pool.begins(number);
             let tables = roots::tables(self.machine, threads);
             tables.iter().for_each(|table| table.begin());
             for heap in resting {
@@ -150,6 +199,10 @@ impl<'m> Stopped<'m> {
         roots::mark(self.machine, &self.threads, &mut snapshot);
         for thread in &mut self.threads {
             thread.turn.queue.keep();
+        }
+        if is_young(number) {
+            let changed = Changed::new(self.gc.residents(), number);
+            snapshot.packets.push(Packet::Span(Span::Changed(changed)));
         }
         snapshot.packets.push(Packet::Values(snapshot.values));
         self.gc.work.add(snapshot.packets);
@@ -220,6 +273,8 @@ impl<'m> Stopped<'m> {
         if self.stress != Stress::Off {
             compact::check(self.machine, &self.threads, number);
         }
+        let (found, spent) = self.gc.work.result();
+        let survived = self.survived(found.bytes, number);
         let evacuation = self.gc.work.take_evacuation();
         let compaction = &self.gc.compaction;
         let moves = evacuation.is_some();
@@ -232,10 +287,17 @@ impl<'m> Stopped<'m> {
             .iter()
             .any(|thread| thread.collection_was_asked());
         let rested = rested || moves_for_rest;
-        pool.reserve.collected(pool.take_peak(), asked || rested);
+        let peak = match is_young(number) {
+            // Nothing is forgotten: these come often.
+            true => pool.take_peak().max(pool.reserve.lately()),
+            false => pool.take_peak(),
+        };
+        pool.reserve.collected(peak, asked || rested);
         let garbage = &self.gc.garbage;
-        garbage.begin(roots::swept(&self.threads));
-        let sweep = |heap: &mut Heap| {
+        garbage.begin(roots::swept(&self.threads), is_young(number));
+        let mut unused = 0;
+        let mut sweep = |heap: &mut Heap| {
+            unused += heap.room();
             garbage.foreigns(heap.sweep());
             if self.stress != Stress::Off {
                 heap.spoil();
@@ -244,7 +306,7 @@ impl<'m> Stopped<'m> {
         let threads = &mut self.threads;
         self.machine.leases().while_all_rest(|resting| {
             let stands = compact::standing(threads, resting);
-            pool.set_marking(0);
+            pool.ends(number);
             resting.iter_mut().for_each(|heap| sweep(heap));
             // One is enough for whoever comes next; where many stay, each keeps blocks of its own.
             let all = std::mem::take(resting).into_iter().map(|heap| *heap);
@@ -271,18 +333,30 @@ impl<'m> Stopped<'m> {
             }
         });
         let reclaimed = before.saturating_sub(pool.bytes().1);
-        let (found, spent) = self.gc.work.result();
-        // What was made meanwhile is live as well.
-        let live = found.bytes + pool.pace.since_begun();
         let cost = spent.max(self.start.elapsed()).as_nanos() as u64;
         let newest = self.machine.embedder().newest_question();
-        pool.pace.collected(found.bytes, cost, newest);
+        let mut actors = found.actors;
+        let live = match is_young(number) {
+            true => {
+                actors += self.gc.info().live_actors;
+                let looked = found.bytes.max(found.scanned * OF_EACH);
+                pool.pace.renewed(found.bytes, looked, unused, cost)
+            }
+            false => {
+                pool.pace.has_survived(survived);
+                // What was made meanwhile is live as well.
+                let live = found.bytes + pool.pace.since_begun();
+                pool.pace.collected(found.bytes, cost, newest);
+                live
+            }
+        };
         pool.collected(live);
         pool.pace.settles(rested);
+        self.watch();
         let mut info = self.gc.info();
         info.collections += 1;
         info.live_bytes = live;
-        info.live_actors = found.actors;
+        info.live_actors = actors;
         info.reclaimed_bytes += reclaimed as u64;
         drop(info);
         self.gc.set_phase(Phase::Moving);
@@ -323,3 +397,5 @@ impl RootVisitor for Snapshot {
 
 #[cfg(all(test, not(loom)))]
 mod tests;
+#[cfg(all(test, not(loom)))]
+mod young_tests;

@@ -11,6 +11,7 @@
 //! 1. A block belongs to the pool's free list or to exactly one heap.
 //! 2. The pool gives memory back to the system only when it is dropped, after every heap on it.
 use super::buffers::SpareBuffers;
+use super::marks;
 use super::pace::Pace;
 use super::reserve::Reserve;
 use crate::base::lent::Lender;
@@ -19,7 +20,7 @@ use crate::platform::pages;
 use parking_lot::Mutex;
 use std::ptr::NonNull;
 use std::sync::atomic::{
-    AtomicU64, AtomicUsize,
+    AtomicBool, AtomicU64, AtomicUsize,
     Ordering::{Relaxed, SeqCst},
 };
 use std::sync::Arc;
@@ -128,6 +129,10 @@ pub(crate) struct BlockPool {
     pub(crate) quota: Arc<Quota>,
     /// The number of the collection that is marking, or 0: what new heaps begin with.
     marking: AtomicU64,
+    /// The number of the last one that has ended.
+    last: AtomicU64,
+    /// See `watches`.
+    watches: AtomicBool,
     pub(crate) pace: Pace,
     pub(crate) reserve: Reserve,
     pub(super) buffers: SpareBuffers,
@@ -171,6 +176,8 @@ impl BlockPool {
             limit: quota.for_blocks(),
             quota,
             marking: AtomicU64::new(0),
+            last: AtomicU64::new(0),
+            watches: AtomicBool::new(false),
             pace,
             reserve: Reserve::default(),
             buffers: SpareBuffers::default(),
@@ -393,13 +400,38 @@ impl BlockPool {
         self.marking.load(Relaxed)
     }
 
-    /// See `marking`.
-    pub(crate) fn set_marking(&self, number: u64) {
+    /// The last collection that has ended, or 0.
+    pub(crate) fn last(&self) -> u64 {
+        // Relaxed: as `marking`.
+        self.last.load(Relaxed)
+    }
+
+    /// Returns whether a collection marks, or the next one may be a young one.
+    pub(crate) fn watches(&self) -> bool {
+        // Relaxed: as `marking`.
+        self.watches.load(Relaxed)
+    }
+
+    /// A collection begins to mark.
+    pub(crate) fn begins(&self, number: u64) {
         self.marking.store(number, Relaxed);
+        self.watches.store(true, Relaxed);
+    }
+
+    /// A collection has marked everything.
+    pub(crate) fn ends(&self, number: u64) {
+        self.marking.store(0, Relaxed);
+        self.last.store(number, Relaxed);
+    }
+
+    /// Says whether the next one may be a young one.
+    pub(crate) fn set_watches(&self, watches: bool) {
+        self.watches.store(watches, Relaxed);
     }
 
     /// Takes back a block that no cell of any program is in.
     pub(crate) fn release(&self, block: Block) {
+        marks::forget(block);
         self.discharge(BLOCK);
         self.inner.lock().free.push(block);
     }

@@ -12,6 +12,7 @@
 use super::block::BlockPool;
 use super::buffers::SHORTEST;
 use super::cell::{self, Kind, LONG_BINARY};
+use super::marks::still_counts;
 use super::Heap;
 use crate::values::foreign::{ForeignRef, CARRIED};
 use crate::values::value::Value;
@@ -52,9 +53,9 @@ impl ForeignBox {
         self.seen.store(number, Relaxed);
     }
 
-    /// Returns whether collection `number`, which is over, has met the value.
+    /// Returns whether the value lives after collection `number`: that, or one since the last whole one, has met it.
     pub(crate) fn is_seen(&self, number: u64) -> bool {
-        self.seen.load(Relaxed) == number
+        still_counts(self.seen.load(Relaxed), number)
     }
 }
 

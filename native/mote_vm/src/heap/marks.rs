@@ -1,15 +1,20 @@
 //! Mark bits: one for each granule of a block, in two tables at its head, and the number of the collection that last
 //! marked in it.
 //!
-//! Collections are numbered from 1. Collection n writes table n & 1, while allocators still look for holes in the
-//! table of the one before.
+//! Collections are numbered from 1, in order; the bits above that order say how many **young** ones have come since the last
+//! **whole** one. A whole collection marks all that lives. A young one keeps what was marked since the last whole one, which is
+//! **old**, and marks the rest (young.rs). A collection writes one table of a block, while allocators still look for holes in
+//! the other, which has the marks of the one before.
 //!
 //! Invariants:
-//! 1. A table belongs to collection n only when the block's number is n (or was, until n + 1 began); the marker that is first
-//!    to mark in a block clears the table and then sets the number. So a block that no collection has to visit costs
-//!    none anything, and after marking, the blocks with that number are those that hold something live.
+//! 1. A block's number is that of the last collection that marked in it, and says which table is that one's. The marker that
+//!    is first to mark in a block writes what the other table begins with, and then sets the number: nothing, or for a young
+//!    collection what is old. So a block that no collection has to visit costs none anything, and after marking, the
+//!    blocks whose number is of the last whole one, or of one since, are those that hold something live.
 //! 2. Between two collections no bit of the last one's table changes. The end of a collection takes back the marks of holes and
 //!    blocks that were not used, and sees to those of cells that move (evacuation/), all while everything stands still.
+//! 3. The number of a block that is in no heap, or new in one, is 0: nothing there is old. So the table that is idle has the marks
+//!    of the collection before from when one has marked there until young.rs notes something, and those of no earlier life.
 use super::block::{Block, BLOCK, GRANULE, PAYLOAD, RESERVED, TABLE};
 use std::sync::atomic::{AtomicU64, Ordering};
 use Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -17,14 +22,51 @@ use Ordering::{AcqRel, Acquire, Relaxed, Release};
 /// Granules of a block, and the first one that holds cells.
 pub(crate) const GRANULES: usize = BLOCK / GRANULE;
 pub(crate) const FIRST: usize = RESERVED / GRANULE;
-/// Words of a table. The first ones would be for the tables themselves: the first of all is the block's number, and the first of
-/// the second table is for vacating.rs.
+/// Words of a table. The first ones would be for the tables themselves: the first of all is the block's number, the second is for
+/// young.rs, and the first of the second table for vacating.rs.
 pub(crate) const WORDS: usize = TABLE / 8;
 const FIRST_WORD: usize = FIRST / 64;
 const _: () = assert!(FIRST.is_multiple_of(64) && FIRST_WORD > 0);
 
-/// Flag in a block's number: a thread is clearing the table.
-const CLEARING: u64 = 1 << 63;
+/// Flags in a block's number: a thread is clearing the table; the second table is that of the number.
+pub(super) const CLEARING: u64 = 1 << 63;
+const SECOND: u64 = 1 << 62;
+/// Bits of a number that are the collection's place in the order of all. Those above count the young ones since the last whole one.
+const ORDER_BITS: u32 = 40;
+const AGE_BITS: u32 = 22;
+
+/// Returns the place of a collection in the order of all.
+#[inline(always)]
+pub(crate) fn order(number: u64) -> u64 {
+    number & ((1 << ORDER_BITS) - 1)
+}
+
+/// Returns how many young collections have come since the last whole one, with this one.
+#[inline(always)]
+fn age(number: u64) -> u64 {
+    number >> ORDER_BITS & ((1 << AGE_BITS) - 1)
+}
+
+/// Returns whether a collection is a young one.
+#[inline(always)]
+pub(crate) fn is_young(number: u64) -> bool {
+    age(number) > 0
+}
+
+/// Returns the number of the collection after that one. The first is whole.
+pub(crate) fn following(number: u64, young: bool) -> u64 {
+    let age = match age(number) + 1 {
+        age if young && number > 0 && age >> AGE_BITS == 0 => age,
+        _ => 0,
+    };
+    (order(number) + 1) | (age << ORDER_BITS)
+}
+
+/// Returns whether what collection `seen` has met counts as live after collection `of`.
+#[inline(always)]
+pub(crate) fn still_counts(seen: u64, of: u64) -> bool {
+    order(seen) + age(of) >= order(of)
+}
 
 /// One block's marks of one collection.
 #[derive(Clone, Copy)]
@@ -33,14 +75,33 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    /// The marks that collection number `of` has made, or is making, in a block.
+    /// The marks of a block after collection `of`, or while it marks; of the one before, too, while the next one marks.
     #[inline(always)]
     pub(crate) fn of(block: Block, of: u64) -> Marks {
+        // Acquire: see `prepare`.
+        let number = number(block).load(Acquire);
+        let is_later = order(number) > order(of);
+        Marks::table(block, (number & SECOND != 0) != is_later)
+    }
+
+    /// The table of a block in which there are no marks while no collection marks.
+    #[inline(always)]
+    pub(super) fn idle(block: Block) -> Marks {
+        Marks::table(block, number(block).load(Relaxed) & SECOND == 0)
+    }
+
+    #[inline(always)]
+    fn table(block: Block, second: bool) -> Marks {
         // SAFETY: two tables lie at the head of each block.
-        let table = unsafe { block.start().add((of & 1) as usize * TABLE) };
+        let table = unsafe { block.start().add(usize::from(second) * TABLE) };
         Marks {
             table: table.cast(),
         }
+    }
+
+    /// Clears all of them, where nobody else sets any.
+    pub(super) fn clear(self) {
+        (FIRST_WORD..WORDS).for_each(|at| self.word(at).store(0, Relaxed));
     }
 
     #[inline(always)]
@@ -120,42 +181,125 @@ fn each_word(from: usize, to: usize, mut act: impl FnMut(usize, u64)) {
     }
 }
 
-fn number(block: Block) -> &'static AtomicU64 {
-    Marks::of(block, 0).word(0)
-}
-
-/// Returns whether collection `of` has marked anything in the block.
-pub(crate) fn has_any(block: Block, of: u64) -> bool {
-    number(block).load(Acquire) == of
-}
-
-/// Makes the block's table that of a collection, before anything is marked in it.
+/// A word at the head of a block, beside its tables.
 #[inline(always)]
-pub(crate) fn prepare(block: Block, of: u64) {
+pub(super) fn head(block: Block, second: bool, at: usize) -> &'static AtomicU64 {
+    Marks::table(block, second).word(at)
+}
+
+#[inline(always)]
+fn number(block: Block) -> &'static AtomicU64 {
+    head(block, false, 0)
+}
+
+/// Returns whether collection `of` has anything live in the block.
+pub(crate) fn has_any(block: Block, of: u64) -> bool {
+    let number = number(block).load(Acquire);
+    number != 0 && number & CLEARING == 0 && still_counts(number, of)
+}
+
+/// The collection after which the idle table of a block was cleared for what young.rs notes there.
+#[inline(always)]
+pub(super) fn noted_after(block: Block) -> &'static AtomicU64 {
+    head(block, false, 1)
+}
+
+/// Returns whether there may be such notes in a block when collection `of` begins.
+pub(super) fn has_changes(block: Block, of: u64) -> bool {
+    // Relaxed: nobody has written since everything stood still.
+    order(noted_after(block).load(Relaxed)) + 1 == order(of)
+}
+
+/// Returns whether nothing in a block was marked since it is in a heap.
+#[inline(always)]
+pub(super) fn is_new(block: Block) -> bool {
+    number(block).load(Relaxed) == 0
+}
+
+/// Counts the granules of a block that are marked, and were so before: while nobody notes anything in its idle table.
+pub(super) fn old(block: Block) -> usize {
+    let [one, other] = [false, true].map(|second| Marks::table(block, second));
+    let both = |at| one.word(at).load(Relaxed) & other.word(at).load(Relaxed);
+    (FIRST_WORD..WORDS)
+        .map(|at| both(at).count_ones() as usize)
+        .sum()
+}
+
+/// Nothing that is in a block counts any more.
+pub(super) fn forget(block: Block) {
+    number(block).store(0, Relaxed);
+    noted_after(block).store(0, Relaxed);
+}
+
+/// Makes one of the block's tables that of a collection, before anything is marked in it.
+#[inline(always)]
+pub(crate) fn prepare(block: Block, of: u64) -> Marks {
     // Acquire: a cleared table is seen cleared.
-    if number(block).load(Acquire) != of {
-        clear(block, of);
+    let mut seen = number(block).load(Acquire);
+    if seen & !SECOND != of {
+        seen = begin(block, of);
+    }
+    Marks::table(block, seen & SECOND != 0)
+}
+
+/// Waits until a block is prepared by the thread that clears its table: what is old in it stays marked.
+#[cold]
+#[inline(never)]
+fn prepared(block: Block) -> u64 {
+    loop {
+        // Acquire: as in `prepare`.
+        let seen = number(block).load(Acquire);
+        if seen & CLEARING == 0 {
+            return seen;
+        }
+        std::hint::spin_loop();
     }
 }
 
 #[cold]
 #[inline(never)]
-fn clear(block: Block, of: u64) {
+fn begin(block: Block, of: u64) -> u64 {
     let number = number(block);
-    let seen = number.load(Acquire);
-    let mine = seen != of
-        && seen & CLEARING == 0
-        && number
-            .compare_exchange(seen, of | CLEARING, Acquire, Relaxed)
-            .is_ok();
-    if mine {
-        let marks = Marks::of(block, of);
-        (FIRST_WORD..WORDS).for_each(|at| marks.word(at).store(0, Relaxed));
-        // Release: invariant 1.
-        number.store(of, Release);
-    }
-    while number.load(Acquire) != of {
+    loop {
+        let seen = number.load(Acquire);
+        if seen & !SECOND == of {
+            return seen;
+        }
+        let begun = of | CLEARING | !seen & SECOND;
+        let is_free = seen & CLEARING == 0;
+        if is_free
+            && number
+                .compare_exchange(seen, begun, Acquire, Relaxed)
+                .is_ok()
+        {
+            let marks = Marks::table(block, begun & SECOND != 0);
+            match is_young(of) && seen != 0 && still_counts(seen, of) {
+                true => marks.keep_old(block, of, seen),
+                false => marks.clear(),
+            }
+            if seen == 0 {
+                Marks::table(block, begun & SECOND == 0).clear();
+            }
+            // Release: invariant 1.
+            number.store(begun & !CLEARING, Release);
+            return begun & !CLEARING;
+        }
         std::hint::spin_loop();
+    }
+}
+
+impl Marks {
+    /// Marks what is old, but not the actors that have become another since (young.rs).
+    fn keep_old(self, block: Block, of: u64, seen: u64) {
+        let old = Marks::table(block, seen & SECOND != 0);
+        let changed = match has_changes(block, of) {
+            true => u64::MAX,
+            false => 0,
+        };
+        for at in FIRST_WORD..WORDS {
+            let bits = old.word(at).load(Relaxed) & !(self.word(at).load(Relaxed) & changed);
+            self.word(at).store(bits, Relaxed);
+        }
     }
 }
 
@@ -163,9 +307,7 @@ fn clear(block: Block, of: u64) {
 /// a block is marked.
 #[inline(always)]
 pub(crate) fn mark(cell: *const u8, granules: usize, of: u64) -> bool {
-    let block = Block::of(cell);
-    prepare(block, of);
-    let marks = Marks::of(block, of);
+    let marks = prepare(Block::of(cell), of);
     let first = Block::granule_of(cell);
     let bit = 1u64 << (first % 64);
     // AcqRel: for actors, see turns/marking/barrier.rs.
@@ -178,14 +320,25 @@ pub(crate) fn mark(cell: *const u8, granules: usize, of: u64) -> bool {
     true
 }
 
-/// Returns whether the cell's first granule is marked.
+/// Returns whether the cell's first granule is marked. While a young collection marks, an old actor that has become another counts
+/// as marked until somebody prepares its block.
 #[inline(always)]
 pub(crate) fn is_marked(cell: *const u8, of: u64) -> bool {
     let block = Block::of(cell);
     let granule = Block::granule_of(cell);
     // Acquire, both: see `prepare` and turns/marking/barrier.rs.
-    has_any(block, of)
-        && Marks::of(block, of).word(granule / 64).load(Acquire) >> (granule % 64) & 1 == 1
+    let mut number = number(block).load(Acquire);
+    if number & CLEARING != 0 {
+        number = prepared(block);
+    }
+    number != 0
+        && still_counts(number, of)
+        && Marks::table(block, number & SECOND != 0)
+            .word(granule / 64)
+            .load(Acquire)
+            >> (granule % 64)
+            & 1
+            == 1
 }
 
 #[cfg(test)]
@@ -205,7 +358,28 @@ mod tests {
         assert_eq!(Marks::of(block, 1).word(FIRST_WORD).load(Relaxed), 1);
         assert!(is_marked(cells[2], 2) && !is_marked(cells[0], 2));
         assert!(mark(cells[1], 1, 3));
-        assert!(!is_marked(cells[0], 3) && has_any(block, 3) && !has_any(block, 2));
+        assert!(!is_marked(cells[0], 3) && has_any(block, 3) && !has_any(block, 4));
+        pool.release(block);
+    }
+
+    #[test]
+    fn what_is_old_is_marked_also_while_somebody_prepares_its_block() {
+        let pool = BlockPool::default();
+        let block = pool.acquire().unwrap();
+        let cell = block.cell_at(FIRST).cast_const();
+        let old = following(0, false);
+        mark(cell, 1, old);
+        let of = following(old, true);
+        let seen = number(block).load(Relaxed);
+        number(block).store(of | CLEARING | !seen & SECOND, Relaxed);
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                Marks::table(block, seen & SECOND == 0).keep_old(block, of, seen);
+                number(block).store(of | !seen & SECOND, Release);
+            });
+            assert!(is_marked(cell, of));
+        });
         pool.release(block);
     }
 

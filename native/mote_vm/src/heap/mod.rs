@@ -45,6 +45,7 @@ mod temporary;
 #[cfg(all(test, not(loom)))]
 mod tests;
 pub(crate) mod vacating;
+pub(crate) mod young;
 
 use crate::base::work::Work;
 use appending::Appending;
@@ -78,6 +79,8 @@ pub(crate) struct Heap {
     /// The collection whose marks the holes are between, and the one that is marking, or 0.
     last: u64,
     marking: u64,
+    /// True if it matters which actors become others: one marks, or the next one may be a young one.
+    watches: bool,
     large: Vec<NonNull<u8>>,
     foreigns: Foreigns,
     appending: Appending,
@@ -134,8 +137,9 @@ impl Heap {
             spaces: [SHORTEST_FOR_CELLS, 1, LEAST_WIDE].map(Space::new),
             untold: 0,
             looked: 0,
-            last: 0,
+            last: pool.last(),
             marking: pool.marking(),
+            watches: pool.watches(),
             large: Vec::new(),
             foreigns: Foreigns::default(),
             appending: Appending::default(),

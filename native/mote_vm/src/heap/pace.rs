@@ -6,9 +6,14 @@
 //! - when memory runs out;
 //! - now and then while a caller outside waits for an answer, because that caller must be notified if nothing can answer it any
 //!   more.
+mod config;
+mod whole;
+
+pub use config::{GcConfig, Stress};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+use whole::Generations;
 
 /// Under stress, this many collections follow one after each turn; the others leave half of the time to the turns.
 const ONE_EACH: u64 = 500;
@@ -38,6 +43,8 @@ const MEANWHILE: usize = 4;
 /// One part in this many of the memory that is left is for what is made before a collection begins. The same part of the rest
 /// is for what is made while it marks.
 const OF_WHAT_IS_LEFT: usize = 2;
+/// While young collections pay, they come after one part in this many of what is allocated before a whole one.
+const SOONER: usize = 8;
 /// This many events are a long queue: while it gets shorter, a collection waits for half as much again, once.
 const LONG: u64 = 16 * 1024;
 
@@ -46,43 +53,6 @@ pub(crate) struct Queued {
     pub(crate) events: u64,
     pub(crate) grows: bool,
     pub(crate) shrinks: bool,
-}
-
-/// The ways in which tests stress collections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Stress {
-    /// Not at all.
-    #[default]
-    Off,
-    /// One comes after every turn, later on in half of the time, and marks everything in its pause. Each is checked,
-    /// and what is free is spoilt.
-    Standing,
-    /// One comes after every turn, as with `Standing`, but marks beside turns, a few cells after each.
-    Running,
-    /// One comes after every turn, as with `Standing`, and moves every cell that can move.
-    Moving,
-}
-
-/// The settings for how often collections happen.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GcConfig {
-    /// Bytes allocated between two collections, at least: about what the last-level cache holds, so that the garbage
-    /// of messages stays there, and work that is over before that is not collected at all.
-    pub min: usize,
-    /// Bytes allocated between two collections, in proportion to those that were live at the first.
-    pub factor: f64,
-    /// Stress, for tests.
-    pub stress: Stress,
-}
-
-impl Default for GcConfig {
-    fn default() -> GcConfig {
-        GcConfig {
-            min: 32 << 20,
-            factor: 2.0,
-            stress: Stress::Off,
-        }
-    }
 }
 
 /// The pace of one machine. All numbers are hints that guard nothing, hence relaxed. Times are nanoseconds since the
@@ -102,6 +72,11 @@ pub(crate) struct Pace {
     /// ended in a long rest.
     worked: AtomicBool,
     settled: AtomicBool,
+    generations: Mutex<Generations>,
+    /// Bytes that survived the collection that ends.
+    survived: AtomicUsize,
+    /// True if memory was short since the last whole collection began.
+    calls_for_all: AtomicBool,
     /// Most bytes that may be allocated before a collection begins, for the sake of the quota. It is not put off beyond that.
     most: AtomicUsize,
     /// The fewest events that were queued, as far as anybody looked, since the last collection began: what is queued
@@ -142,6 +117,9 @@ impl Pace {
             grace: AtomicUsize::new(config.min / MEANWHILE),
             worked: AtomicBool::new(false),
             settled: AtomicBool::new(false),
+            generations: Mutex::default(),
+            survived: AtomicUsize::new(0),
+            calls_for_all: AtomicBool::new(false),
             most: AtomicUsize::new(usize::MAX),
             fewest_queued: AtomicU64::new(0),
             threshold: AtomicUsize::new(config.min),
@@ -181,7 +159,7 @@ impl Pace {
     pub(crate) fn hurry(&self, least: usize) -> bool {
         let due = self.allocated.load(Relaxed) >= least;
         if due {
-            self.due.store(true, Relaxed);
+            self.awaited();
         }
         due
     }
@@ -192,12 +170,13 @@ impl Pace {
     pub(crate) fn refused(&self, much: usize) {
         let rest = self.pause.load(Relaxed) * (SHARE_WHEN_FULL - 1);
         if self.has_allocated(much) || self.now() >= self.ended.load(Relaxed) + rest {
-            self.due.store(true, Relaxed);
+            self.awaited();
         }
     }
 
-    /// A turn waits for a collection.
+    /// Somebody waits for memory: a collection is due that leaves no garbage.
     pub(crate) fn awaited(&self) {
+        self.calls_for_all.store(true, Relaxed);
         self.due.store(true, Relaxed);
     }
 
@@ -391,6 +370,16 @@ impl Pace {
         (expected * made) as usize
     }
 
+    /// Returns whether whole collections of that much are worth avoiding.
+    pub(crate) fn is_much(&self, live: usize) -> bool {
+        live > self.config.min
+    }
+
+    /// That much of what lives, beside what was made meanwhile, was made since the collection before.
+    pub(crate) fn has_survived(&self, bytes: usize) {
+        self.survived.store(bytes, Relaxed);
+    }
+
     /// A collection found that much live, beside what was made meanwhile; with the newest question, if any is open.
     pub(crate) fn collected(&self, live: usize, pause: u64, newest: Option<u64>) {
         let newest = newest.unwrap_or(0);
@@ -401,15 +390,51 @@ impl Pace {
         };
         self.patience.store(patience, Relaxed);
         self.awaited_since.store(0, Relaxed);
+        // What was made meanwhile may be garbage, and was made already.
+        let (before, made) = (self.at_begin.load(Relaxed), self.since_begun());
+        let survived = self.survived.load(Relaxed);
+        let pays =
+            self.generations
+                .lock()
+                .was_whole(live + made, (survived, before), self.config.min);
+        self.calls_for_all.store(false, Relaxed);
+        self.ended(live, made, pays, pause);
+    }
+
+    /// A young collection has found that much live that was not known before, and has looked at cells and actors of so many
+    /// bytes for it. Allocators have not used so many bytes of what they were given. Returns the bytes that live as far as anybody
+    /// knows. Nobody who waits for what is garbage is served by that, and a rest still calls for a whole one.
+    pub(crate) fn renewed(&self, found: usize, looked: usize, unused: usize, pause: u64) -> usize {
+        let (before, made) = (self.at_begin.load(Relaxed), self.since_begun());
+        let made = made.saturating_sub(unused);
+        let live = self.left.load(Relaxed) + found;
+        let pays = self
+            .generations
+            .lock()
+            .was_young(live + made, looked, before);
+        self.worked.store(true, Relaxed);
+        self.ended(live, made, pays, pause);
+        live + made
+    }
+
+    /// Returns whether the next collection may be young, if nothing calls for a whole one.
+    pub(crate) fn may_be_young(&self) -> bool {
+        !self.calls_for_all.load(Relaxed) && self.generations.lock().may_be_young(self.config.min)
+    }
+
+    fn ended(&self, live: usize, made: usize, pays: bool, pause: u64) {
         self.collections.fetch_add(1, Relaxed);
         self.pause.store(pause, Relaxed);
         self.ended.store(self.now(), Relaxed);
         let proportional = (live as f64 * self.config.factor) as usize;
-        // What was made meanwhile may be garbage, and was made already.
-        let made = self.since_begun();
-        let threshold = proportional.saturating_sub(made).max(self.config.min);
-        self.threshold.store(threshold, Relaxed);
-        self.at_rest.store(threshold / AT_REST, Relaxed);
+        let sooner = match pays {
+            true => proportional / SOONER,
+            false => proportional,
+        };
+        let threshold = |bytes: usize| bytes.saturating_sub(made).max(self.config.min);
+        self.threshold.store(threshold(sooner), Relaxed);
+        self.at_rest
+            .store(threshold(proportional) / AT_REST, Relaxed);
         self.expected.store(live, Relaxed);
         self.left.store(live + made, Relaxed);
         self.most.store(usize::MAX, Relaxed);

@@ -1,6 +1,6 @@
 //! Chooses the room that an allocator fills next, when its present room is used up.
 use super::block::{Block, BLOCK, GRANULE, PAYLOAD};
-use super::marks::{self, Marks};
+use super::marks::prepare;
 use super::space::{Extent, Stretch, ACTORS, CELLS, WIDE};
 use super::{Heap, LEAST_WIDE};
 use std::ptr::NonNull;
@@ -161,10 +161,8 @@ impl Heap {
     #[inline]
     pub(super) fn mark_in_advance(&self, from: *const u8, granules: usize) {
         if self.marking != 0 && granules > 0 {
-            let block = Block::of(from);
-            marks::prepare(block, self.marking);
             let first = Block::granule_of(from);
-            Marks::of(block, self.marking).set(first, first + granules);
+            prepare(Block::of(from), self.marking).set(first, first + granules);
         }
     }
 }

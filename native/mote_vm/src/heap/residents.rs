@@ -9,13 +9,14 @@
 //!    the end of the collection (sweep.rs).
 //! 2. Marks are those of a collection that is over, and whoever reads them keeps the next one from ending meanwhile: it is a thread between
 //!    two turns, or stands in for one. So the extents are still the same, and what is marked is still there.
-use super::block::{BLOCK, GRANULE};
+use super::block::{Block, BLOCK, GRANULE};
 use super::marks::{Marks, FIRST, WORDS};
 use super::space::Extent;
 use super::Heap;
 use crate::base::sync::Relaxed;
 use crate::values::actor::{Actor, Header};
 use crate::values::value::Value;
+use std::ops::Range;
 
 /// Words of marks that are walked through at once, and granules.
 const SLICE_WORDS: usize = 8;
@@ -88,6 +89,18 @@ impl Residents {
                 None => 0,
             };
         }
+    }
+
+    /// The block of the extent at a place in their order, and the words of marks that it has.
+    pub(super) fn extent(&self, at: usize) -> Option<(Block, Range<usize>)> {
+        let extent = self.extents.get(at)?;
+        let (first, end) = extent.bounds();
+        Some((extent.block, first / 64..end.div_ceil(64)))
+    }
+
+    /// A word of the marks of the extent at a place in their order.
+    pub(super) fn word_of(&self, at: usize, word: usize) -> u64 {
+        self.word(&self.extents[at], word)
     }
 
     /// A word of the marks of an extent.

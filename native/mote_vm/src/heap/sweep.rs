@@ -2,22 +2,31 @@
 //!
 //! The collector calls this while the heap's thread stands still.
 use super::block::{Block, GRANULE};
-use super::marks::{self, Marks};
+use super::marks::{self, order, Marks};
 use super::space::{Extent, Space, ACTORS};
 use super::{ForeignCell, Heap};
 
 impl Heap {
     /// Collection `number` begins: from here on what is made is live for it (mod.rs, invariant 5).
     pub(crate) fn start_marking(&mut self, number: u64) {
-        self.marking = number;
+        (self.marking, self.watches) = (number, true);
         for Space { room, .. } in &self.spaces {
             self.mark_in_advance(room.next, room.bytes() / GRANULE);
         }
     }
 
-    /// The thread whose heap this is begins; no collection begins or ends at this moment.
+    /// Learns of what all heaps have in common; no collection begins or ends at this moment.
     pub(crate) fn join_collection(&mut self) {
-        self.marking = self.pool.marking();
+        (self.marking, self.watches) = (self.pool.marking(), self.pool.watches());
+        if order(self.pool.last()) > order(self.last) {
+            self.last = self.pool.last();
+        }
+    }
+
+    /// Returns whether a become matters to a collection: to one that marks, or to the next one.
+    #[inline(always)]
+    pub(crate) fn watches(&self) -> bool {
+        self.watches
     }
 
     /// The collection that is marking, or 0.

@@ -1,9 +1,10 @@
 //! Both spaces of a heap under any mix of what allocators and collections do: nothing that lives is given twice or overwritten,
 //! and cells and actors keep to blocks of their own.
 use super::block::{Block, BlockPool, BLOCK, GRANULE, PAYLOAD};
-use super::marks::{mark, FIRST, GRANULES};
+use super::marks::{following, mark, FIRST, GRANULES};
 use super::residents::Residents;
 use super::space::{ACTORS, CELLS};
+use super::young::{is_old, Changed};
 use super::{Heap, LEAST_WIDE};
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -18,8 +19,10 @@ enum Step {
     Actors(usize, usize),
     /// A turn makes as many of both, and forgets them.
     Forget(usize),
-    /// A collection keeps one of this many, and those made while it marks.
-    Collect(usize, usize),
+    /// One of this many actors becomes another.
+    Change(usize),
+    /// A collection keeps one of this many, and those made while it marks; a young one also all that is old.
+    Collect(usize, usize, bool),
 }
 
 /// A cell or an actor.
@@ -28,6 +31,9 @@ struct Thing {
     start: *mut u64,
     granules: usize,
     is_actor: bool,
+    /// A collection has found it; since then it has become another.
+    is_old: bool,
+    is_changed: bool,
 }
 
 impl Thing {
@@ -83,21 +89,36 @@ impl Modelled {
             start,
             granules,
             is_actor,
+            is_old: false,
+            is_changed: false,
         };
         thing.write();
         self.live.push(thing);
     }
 
-    fn collect(&mut self, one_of: usize, meanwhile: usize) {
-        self.collections += 1;
-        self.heap.start_marking(self.collections);
+    fn collect(&mut self, one_of: usize, meanwhile: usize, young: bool) {
+        let residents = Residents::of(self.collections, [&self.heap].into_iter());
+        let number = following(self.collections, young);
+        let young = young && self.collections > 0;
+        self.collections = number;
+        self.heap.start_marking(number);
+        if young {
+            self.check_changed(residents);
+        }
         let mut n = 0;
         self.live.retain(|thing| {
             n += 1;
+            let stays = young && thing.is_old;
             // Neighbours live and die together, now and then.
-            let lives = n / (1 + n % 3) % one_of == 0;
+            let lives = stays || n / (1 + n % 3) % one_of == 0;
             if lives {
-                mark(thing.start.cast(), thing.granules, self.collections);
+                // Nothing is marked but what is old, and has not changed.
+                let is_first = mark(thing.start.cast(), thing.granules, number);
+                assert_eq!(is_first, !stays || thing.is_changed);
+                assert_eq!(
+                    is_first && is_old(thing.start.cast(), number),
+                    young && thing.is_changed
+                );
             }
             lives
         });
@@ -108,7 +129,22 @@ impl Modelled {
         self.step(&Step::Forget(meanwhile / 2));
         drop(self.heap.sweep());
         self.heap.spoil();
+        for thing in &mut self.live {
+            (thing.is_old, thing.is_changed) = (true, false);
+        }
         self.check_residents();
+    }
+
+    /// The walk of a young collection comes to every old actor that has become another, and to no other.
+    fn check_changed(&self, residents: Residents) {
+        let mut walk = Changed::new(Arc::new(residents), self.collections);
+        let mut found = Vec::new();
+        while walk.take(7, |actor| found.push(actor.cast_mut().cast())) {}
+        let changed = self.live.iter().filter(|thing| thing.is_changed);
+        let mut changed: Vec<_> = changed.map(|thing| thing.start).collect();
+        found.sort_unstable();
+        changed.sort_unstable();
+        assert!(found == changed, "{} of {}", found.len(), changed.len());
     }
 
     /// The walk through the marks comes to every actor that lives, and to nothing else that is not buried.
@@ -145,7 +181,14 @@ impl Modelled {
                 self.live.truncate(before);
                 self.heap.rewind(&position);
             }
-            Step::Collect(one_of, meanwhile) => self.collect(one_of, meanwhile),
+            Step::Change(one_of) => {
+                let actors = self.live.iter_mut().filter(|thing| thing.is_actor);
+                for thing in actors.step_by(one_of) {
+                    self.heap.note_change(thing.start.cast());
+                    thing.is_changed = thing.is_old;
+                }
+            }
+            Step::Collect(one_of, meanwhile, young) => self.collect(one_of, meanwhile, young),
         }
     }
 
@@ -181,7 +224,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         3 => count.clone().prop_map(|n| Step::Actors(n, 1)),
         1 => (1..40usize, 1..400usize).prop_map(|(n, together)| Step::Actors(n, together)),
         3 => count.prop_map(Step::Forget),
-        3 => (1..40usize, few).prop_map(|(one_of, meanwhile)| Step::Collect(one_of, meanwhile)),
+        2 => (1..99usize).prop_map(Step::Change),
+        4 => (1..40usize, few, any::<bool>())
+            .prop_map(|(one_of, meanwhile, young)| Step::Collect(one_of, meanwhile, young)),
     ];
     proptest::collection::vec(step, 0..if cfg!(miri) { 8 } else { 30 })
 }
@@ -198,7 +243,7 @@ proptest! {
         }
         // Nothing lives: nothing is held.
         modelled.live.clear();
-        modelled.collect(1, 0);
+        modelled.collect(1, 0, false);
         prop_assert_eq!(modelled.pool.used(), 0);
     }
 }

@@ -8,7 +8,7 @@
 //!    of the collection before is free for pins (evacuation/moving.rs).
 //! 2. The word is written only while everything stands still, and is 0 in any block whose cells stay.
 use super::block::Block;
-use super::marks::{Marks, GRANULES};
+use super::marks::{self, Marks, GRANULES};
 use super::space::{Extent, CELLS, WIDE};
 use super::Heap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -24,7 +24,7 @@ pub(crate) struct HeapStamp {
 }
 
 fn word(block: Block) -> &'static AtomicU64 {
-    Marks::of(block, 1).word(0)
+    marks::head(block, true, 0)
 }
 
 /// The group that a cell moves with; of a cell that is larger than a block there is none.

@@ -147,8 +147,8 @@ impl Turn {
     pub(crate) fn commit(&mut self) {
         self.counts.sends += self.queue.pushed_since(&self.savepoint.queue) as u64;
         if let Some((behaviour, state)) = self.becoming() {
-            if self.heap.marking() != 0 {
-                self.keep_for_collection();
+            if self.heap.watches() {
+                self.note_become();
             }
             self.at_commit.next.behaviour = Next::NOTHING;
             // SAFETY: the running actor is live: its event was queued.
@@ -158,9 +158,17 @@ impl Turn {
         }
     }
 
-    /// A collection marks: what the actor held when it began is read before it is gone (turns/marking/barrier.rs).
+    /// Tells the collection that marks, or else the next one, that the actor becomes another.
     #[cold]
     #[inline(never)]
+    fn note_become(&mut self) {
+        match self.heap.marking() {
+            0 => self.heap.note_change(self.actor.cast()),
+            _ => self.keep_for_collection(),
+        }
+    }
+
+    /// A collection marks: what the actor held when it began is read before it is gone (turns/marking/barrier.rs).
     fn keep_for_collection(&mut self) {
         let number = self.heap.marking();
         let cell = self.actor.cast();
@@ -171,9 +179,15 @@ impl Turn {
             self.around.work.moment.note(actor, held);
             let Log { values, found } = &mut self.log;
             let behaviour = self.around.program.behaviour(held.0.behaviour());
-            held_parts(behaviour.captures as usize, number, found, held, |parts| {
-                parts.iter().for_each(|part| values.value(*part));
-            });
+            held_parts(
+                (actor, behaviour.captures as usize),
+                number,
+                found,
+                held,
+                |parts| {
+                    parts.iter().for_each(|part| values.value(*part));
+                },
+            );
         }
     }
 

@@ -410,7 +410,7 @@ mod charges {
         let garbage = Garbage::default();
         for number in 1..=2 {
             heap.start_marking(number);
-            garbage.begin(Vec::new());
+            garbage.begin(Vec::new(), false);
             garbage.foreigns(heap.sweep());
             while garbage.clear_some(&pool, number) == Cleared::Some {}
         }

@@ -25,6 +25,7 @@ pub mod seal;
 pub(crate) mod transfer;
 
 use crate::base::quota::Quota;
+use crate::heap::marks::order;
 use crate::platform::poller::Poller;
 use crate::platform::slab::Slab;
 use crate::values::actor::Actor;
@@ -216,7 +217,7 @@ impl Swept for Sockets {
             ..
         } = &mut *state;
         let next = records.part(*swept, most, |record| {
-            if u64::from(record.born) >= collection {
+            if u64::from(record.born) >= order(collection) {
                 return;
             }
             let session = record.session.get();

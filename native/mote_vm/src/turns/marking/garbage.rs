@@ -46,11 +46,14 @@ impl Garbage {
     }
 
     /// A collection is over: what was there before is looked at again.
-    pub(crate) fn begin(&self, tables: Vec<Arc<dyn Swept>>) {
+    /// After a young one only what was made since: the rest lives.
+    pub(crate) fn begin(&self, tables: Vec<Arc<dyn Swept>>, young: bool) {
         let mut heaps = self.0.lock();
         heaps.tables = tables;
-        let live = std::mem::take(&mut heaps.live);
-        heaps.unseen.push(live);
+        if !young {
+            let live = std::mem::take(&mut heaps.live);
+            heaps.unseen.push(live);
+        }
         heaps.trimmed = false;
     }
 

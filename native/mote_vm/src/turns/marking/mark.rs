@@ -11,6 +11,7 @@ use crate::heap::block::{large_bytes, GRANULE, PAYLOAD};
 use crate::heap::cell::cell_of;
 use crate::heap::evacuation::trail::Trail;
 use crate::heap::marks::{is_marked, mark};
+use crate::heap::young::is_old;
 use crate::turns::marking::visitor::Visitor;
 use crate::values::actor::{Actor, Header};
 use crate::values::value::Value;
@@ -25,12 +26,15 @@ const WIDE: usize = 256;
 pub(crate) struct Marked {
     pub(crate) actors: u64,
     pub(crate) bytes: usize,
+    /// Values that were looked at.
+    pub(crate) scanned: usize,
 }
 
 impl Marked {
     pub(crate) fn add(&mut self, other: Marked) {
         self.actors += other.actors;
         self.bytes += other.bytes;
+        self.scanned += other.scanned;
     }
 
     fn cell(&mut self, granules: usize) {
@@ -153,12 +157,18 @@ impl<'w, const RECORDS: bool> Marker<'w, RECORDS> {
                 if RECORDS {
                     trail.state(actor.state_word(), held.1, captures);
                 }
-                held_parts(captures, self.number, &mut self.found, held, |parts| {
-                    if RECORDS && captures > 1 {
-                        trail.parts(cell_of(held.1), parts, false);
-                    }
-                    parts.iter().for_each(|part| stack.value(*part));
-                });
+                held_parts(
+                    (actor, captures),
+                    self.number,
+                    &mut self.found,
+                    held,
+                    |parts| {
+                        if RECORDS && captures > 1 {
+                            trail.parts(cell_of(held.1), parts, false);
+                        }
+                        parts.iter().for_each(|part| stack.value(*part));
+                    },
+                );
             }
         } else if let Some((head, tail)) = value.as_cons() {
             if mark(cell, 1, self.number) {
@@ -194,14 +204,16 @@ impl<'w, const RECORDS: bool> Marker<'w, RECORDS> {
 /// first that comes shows and counts them for all. They were there when the collection began, so nothing has marked them in
 /// advance.
 pub(crate) fn held_parts(
-    captures: usize,
+    (actor, captures): (&Actor, usize),
     number: u64,
     found: &mut Marked,
     (_, state): (Header, Value),
     show: impl FnOnce(&[Value]),
 ) {
-    found.actors += 1;
-    found.cell(1);
+    if !is_old(std::ptr::from_ref(actor).cast(), number) {
+        found.actors += 1;
+        found.cell(1);
+    }
     match captures {
         0 => {}
         1 => show(&[state]),

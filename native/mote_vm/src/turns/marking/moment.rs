@@ -134,7 +134,7 @@ impl<'w> MomentReader<'w> {
         }
         let Log { values, found } = &mut self.log;
         let captures = self.program.behaviour(held.0.behaviour()).captures as usize;
-        held_parts(captures, self.number, found, held, |parts| {
+        held_parts((actor, captures), self.number, found, held, |parts| {
             parts.iter().for_each(|part| values.value(*part));
         });
         if values.len() >= SHOWN {

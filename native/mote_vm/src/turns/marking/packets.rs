@@ -314,6 +314,7 @@ impl MarkingWork {
             state.follow(&mut marker);
         }
         state.found.add(marker.found());
+        state.found.scanned += effort.cells - cells;
         state.spent += start.elapsed();
         state
             .packets

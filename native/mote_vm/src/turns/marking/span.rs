@@ -1,5 +1,6 @@
 //! Consecutive things to scan, taken piece by piece, so that neither a wide array nor a long queue is a long step.
 use crate::heap::evacuation::trail::Trail;
+use crate::heap::young::Changed;
 use crate::turns::marking::visitor::Visitor;
 use crate::turns::queue::KeptEvents;
 use crate::values::value::Value;
@@ -17,6 +18,8 @@ pub(crate) enum Span {
     Events(KeptEvents),
     /// Contents of a table when marking began.
     Table(Arc<dyn Walkable>),
+    /// Old actors that have become others.
+    Changed(Changed),
 }
 
 // SAFETY: what the pointers lead to is not written to while there is a span of it.
@@ -59,6 +62,9 @@ impl Span {
                 *len > 0
             }
             Span::Events(kept) => kept.take(PIECE, |event| to.event(event)),
+            Span::Changed(changed) => {
+                changed.take(PIECE, |actor| to.push(Value::address(actor.cast())))
+            }
             Span::Table(table) => table.walk(PIECE, &mut |value| to.value(value)),
         }
     }

@@ -3,6 +3,7 @@ use super::compaction::Compaction;
 use super::garbage::Garbage;
 use super::pauses::Pauses;
 use crate::code::program::Program;
+use crate::heap::marks::order;
 use crate::heap::residents::Residents;
 use crate::turns::marking::packets::MarkingWork;
 use crate::turns::marking::phase::Phase;
@@ -39,6 +40,7 @@ pub(crate) struct Gc {
     phase: AtomicU8,
     /// The number of the last one that has begun, and of the last one that is over.
     begun: AtomicU64,
+    /// Of that its place in the order of all.
     over: AtomicU64,
     /// True while turns wait for a collection, since memory is short.
     held: AtomicBool,
@@ -91,9 +93,9 @@ impl Gc {
         self.phase.store(phase as u8, Relaxed);
     }
 
-    /// The number of the first collection that begins from now on.
+    /// Returns the first collection that begins from now on, for `is_over`.
     pub(crate) fn next(&self) -> u64 {
-        self.begun() + 1
+        order(self.begun()) + 1
     }
 
     /// The number of the last one that has begun.
@@ -110,7 +112,7 @@ impl Gc {
     /// that is to move what this one has left.
     pub(crate) fn finish(&self, number: u64) {
         if !self.compaction.is_planned() {
-            self.over.fetch_max(number, SeqCst);
+            self.over.fetch_max(order(number), SeqCst);
             self.let_turns_go();
         }
         self.set_phase(Phase::None);
@@ -142,7 +144,7 @@ impl Gc {
 
     /// Returns whether that collection is over.
     pub(crate) fn is_over(&self, number: u64) -> bool {
-        self.over.load(SeqCst) >= number
+        self.over.load(SeqCst) >= order(number)
     }
 
     /// Notes where actors are after a collection.
