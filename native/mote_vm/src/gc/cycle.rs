@@ -200,7 +200,9 @@ impl<'m> Stopped<'m> {
         for thread in &mut self.threads {
             thread.turn.queue.keep();
         }
-        if is_young(number) {
+        if !is_young(number) {
+            pool.pace.begun_whole();
+        } else {
             let changed = Changed::new(self.gc.residents(), number);
             snapshot.packets.push(Packet::Span(Span::Changed(changed)));
         }

@@ -104,6 +104,14 @@ impl Marks {
         (FIRST_WORD..WORDS).for_each(|at| self.word(at).store(0, Relaxed));
     }
 
+    /// As `clear`, where most are clear: a page that nobody has written to is left to the system.
+    fn clear_used(self) {
+        (FIRST_WORD..WORDS)
+            .map(|at| self.word(at))
+            .filter(|word| word.load(Relaxed) != 0)
+            .for_each(|word| word.store(0, Relaxed));
+    }
+
     #[inline(always)]
     pub(crate) fn word(self, at: usize) -> &'static AtomicU64 {
         // SAFETY: callers pass an index of a table; the words of tables are only ever used as atomics, and blocks
@@ -278,7 +286,7 @@ fn begin(block: Block, of: u64) -> u64 {
                 false => marks.clear(),
             }
             if seen == 0 {
-                Marks::table(block, begun & SECOND == 0).clear();
+                Marks::table(block, begun & SECOND == 0).clear_used();
             }
             // Release: invariant 1.
             number.store(begun & !CLEARING, Release);

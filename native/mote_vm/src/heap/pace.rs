@@ -340,6 +340,11 @@ impl Pace {
         self.at_begin.store(self.allocated.load(Relaxed), Relaxed);
     }
 
+    /// Notes that the collection that begins is a whole one. Who calls for all from now on waits for another.
+    pub(crate) fn begun_whole(&self) {
+        self.calls_for_all.store(false, Relaxed);
+    }
+
     /// Bytes that the collection that begins finds, garbage included, as far as anybody knows.
     pub(crate) fn expects(&self) -> usize {
         self.expected.load(Relaxed) + self.since_collected()
@@ -397,7 +402,6 @@ impl Pace {
             self.generations
                 .lock()
                 .was_whole(live + made, (survived, before), self.config.min);
-        self.calls_for_all.store(false, Relaxed);
         self.ended(live, made, pays, pause);
     }
 
