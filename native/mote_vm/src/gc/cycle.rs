@@ -144,11 +144,12 @@ impl<'m> Stopped<'m> {
         found.saturating_sub(bytes_of_old(heaps, number))
     }
 
-    /// Has becomes noted from now on, if the next collection may be a young one because of that.
-    fn watch(&mut self) {
+    /// Has becomes noted from now on, if the next collection may be a young one because of that. So much lives: as much must be left for
+    /// garbage that is old, and for what is made until that is looked for.
+    fn watch(&mut self, live: usize) {
         let pool = self.machine.pool();
         pool.set_watches(match self.stress {
-            Stress::Off => pool.pace.may_be_young(),
+            Stress::Off => pool.pace.may_be_young() && pool.left_beside(live).0 >= live,
             Stress::Moving => false,
             Stress::Standing | Stress::Running => {
                 !order(self.gc.next()).is_multiple_of(WHOLE_UNDER_STRESS)
@@ -354,7 +355,7 @@ impl<'m> Stopped<'m> {
         };
         pool.collected(live);
         pool.pace.settles(rested);
-        self.watch();
+        self.watch(live);
         let mut info = self.gc.info();
         info.collections += 1;
         info.live_bytes = live;

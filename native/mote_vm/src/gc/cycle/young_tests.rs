@@ -141,7 +141,7 @@ fn a_collection_that_somebody_waits_for_is_whole() {
         pace.begun_whole();
         meanwhile();
         pace.collected(1 << 30, 0, None);
-        Stopped::new(&machine, vec![&mut *thread], Instant::now()).watch();
+        Stopped::new(&machine, vec![&mut *thread], Instant::now()).watch(1 << 30);
     };
     whole(thread, &|| ());
     assert!(young(thread));
